@@ -14,7 +14,7 @@
 #include "launch/carried.hpp"
 #include "launch/mpirun.hpp"
 #include "launch/plan.hpp"
-#include "launch/rank_facts.hpp"
+#include "launch/rank_info.hpp"
 #include "launch/report.hpp"
 
 namespace {
@@ -95,7 +95,7 @@ JobState lived(const Plan& plan, const std::vector<std::string>& lines) {
 
 FailureReport examined(const Plan& plan, const JobState& job) {
     return redacted(
-        examine(job, {}, facts_of(plan, "node"), [](int) { return std::string("the last line\n"); }), {});
+        examine(job, {}, info_of(plan, "node"), [](int) { return std::string("the last line\n"); }), {});
 }
 
 int number(int count, char** words, int which, int otherwise) {

@@ -137,8 +137,8 @@ def main():
         print(f"{path}: {samples} samples, {clicks} clicks")
         if name == "test":
             best = area_under_curve(scored)
-            facts = {"samples": samples, "clicks": clicks, "best_auc": best}
-            pathlib.Path(f"{path}.json").write_text(json.dumps(facts) + "\n", encoding="utf-8")
+            info = {"samples": samples, "clicks": clicks, "best_auc": best}
+            pathlib.Path(f"{path}.json").write_text(json.dumps(info) + "\n", encoding="utf-8")
             print(f"best possible AUC of {path}: {best:.4f}")
 
 

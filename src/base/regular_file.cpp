@@ -22,10 +22,10 @@ const char* kind_of(mode_t mode) {
     return "it is no regular file";
 }
 
-struct stat facts_of(const FileDescriptor& file, const std::filesystem::path& path) {
-    struct stat facts {};
-    if (::fstat(file.get(), &facts) != 0) throw UnreadableFile(path, std::strerror(errno));
-    return facts;
+struct stat info_of(const FileDescriptor& file, const std::filesystem::path& path) {
+    struct stat info {};
+    if (::fstat(file.get(), &info) != 0) throw UnreadableFile(path, std::strerror(errno));
+    return info;
 }
 
 }  // namespace
@@ -42,14 +42,14 @@ FileDescriptor open_regular_file(const std::filesystem::path& path, Links links)
                                        ? "it is a symbolic link, which is not followed here"
                                    : errno == ENXIO ? "it is no regular file"
                                                     : std::strerror(errno));
-    if (const auto mode = facts_of(file, path).st_mode; !S_ISREG(mode))
+    if (const auto mode = info_of(file, path).st_mode; !S_ISREG(mode))
         throw UnreadableFile(path, kind_of(mode));
     return file;
 }
 
 std::string read_regular_file(const std::filesystem::path& path, Links links, std::uintmax_t max) {
     const auto file = open_regular_file(path, links);
-    const auto bytes = static_cast<std::uintmax_t>(facts_of(file, path).st_size);
+    const auto bytes = static_cast<std::uintmax_t>(info_of(file, path).st_size);
     if (bytes > max) throw UnreadableFile(path, fmt::format("it has {} bytes, more than {}", bytes, max));
     std::string content(bytes, '\0');
     const auto there = read_at(file.get(), content.data(), content.size(), 0);

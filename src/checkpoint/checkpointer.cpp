@@ -154,23 +154,23 @@ void Checkpointer::write_together() {
     CollectiveFile file(communicator_, temporary, options_.hints);
     const auto layout = make_file(temporary);
     std::vector<io::WriteExtent> extents;
-    io::ShardFacts facts;
+    io::ShardInfo info;
     for (const auto& [piece, data] : pieces_) {
         const auto row_bytes = tensors_[piece.tensor].row_bytes();
         const auto bytes = static_cast<std::size_t>(piece.rows * row_bytes);
         const auto offset = layout.offsets[piece.tensor] + piece.first_row * row_bytes;
         extents.push_back({data, bytes, offset});
-        facts.pieces.push_back({piece, offset, io::extent_sum({data, bytes})});
+        info.pieces.push_back({piece, offset, io::extent_sum({data, bytes})});
     }
     std::ranges::sort(extents, {}, &io::WriteExtent::offset);  // HDF5 puts small tensors into gaps
     file.write(extents);
     file.close();
-    const auto all_facts = communicator_.allgather(io::to_json(facts));
+    const auto all_info = communicator_.allgather(io::to_json(info));
     throw_together<Error>(communicator_, error_of([&] {
                               if (!first) return;
-                              io::ShardFacts whole;
-                              for (const auto& each : all_facts)
-                                  std::ranges::copy(io::shard_facts_from_json(each).pieces,
+                              io::ShardInfo whole;
+                              for (const auto& each : all_info)
+                                  std::ranges::copy(io::shard_info_from_json(each).pieces,
                                                     std::back_inserter(whole.pieces));
                               io::finish_checkpoint_file(temporary, layout, {header_, tensors_, {whole}});
                               publish_file(temporary, *path_);
@@ -215,16 +215,16 @@ void Checkpointer::commit() {
 }
 
 void Checkpointer::collect_parts() {
-    std::string facts;
+    std::string info;
     const auto error = error_of([&] {
-        if (part_.valid()) facts = io::to_json(part_.get());
+        if (part_.valid()) info = io::to_json(part_.get());
     });
     throw_together<Error>(communicator_, error);
-    const auto all_facts = communicator_.allgather(facts);
+    const auto all_info = communicator_.allgather(info);
     if (communicator_.rank() != 0) return;
     io::CheckpointIndex index{header_, tensors_, {}};
-    for (const auto& each : all_facts)
-        if (!each.empty()) index.shards.push_back(io::shard_facts_from_json(each));
+    for (const auto& each : all_info)
+        if (!each.empty()) index.shards.push_back(io::shard_info_from_json(each));
     completion_ = begun(options_, [this, index = std::move(index)] {
         io::commit_directory(*path_, index);
         folder_.publish(*path_, options_.keep);

@@ -77,7 +77,7 @@ class Checkpointer final : public CheckpointWriter {
     CheckpointHeader header_;
     std::optional<std::filesystem::path> path_;
     bool in_progress_ = false;
-    Background<io::ShardFacts> part_;
+    Background<io::ShardInfo> part_;
     Background<void> completion_;
 };
 

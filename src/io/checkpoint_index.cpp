@@ -49,8 +49,8 @@ void write_hdf5(const std::filesystem::path& path, const CheckpointIndex& index,
     write_header(file, magic, index.header);
     std::vector<std::vector<Hdf5Part>> parts(index.tensors.size());
     for (std::size_t shard = 0; shard < index.shards.size(); ++shard)
-        for (const auto& facts : index.shards[shard].pieces)
-            parts[facts.piece.tensor].push_back({shard_name(shard), facts.piece.first_row, facts.piece.rows});
+        for (const auto& info : index.shards[shard].pieces)
+            parts[info.piece.tensor].push_back({shard_name(shard), info.piece.first_row, info.piece.rows});
     for (std::size_t i = 0; i < index.tensors.size(); ++i) {
         const auto& tensor = index.tensors[i];
         if (parts[i].empty())
@@ -87,12 +87,12 @@ bool is_sound(const CheckpointIndex& index) {
     return found == rows;
 }
 
-/// Facts whose JSON is at least as long as that of any others of these pieces.
-ShardFacts max_facts(std::span<const Piece> pieces) {
+/// Info whose JSON is at least as long as that of any others of these pieces.
+ShardInfo max_info(std::span<const Piece> pieces) {
     constexpr auto max = std::numeric_limits<std::int64_t>::max();
-    ShardFacts facts{max, max, 0, {}};
-    for (const auto& piece : pieces) facts.pieces.push_back({piece, max, 0});
-    return facts;
+    ShardInfo info{max, max, 0, {}};
+    for (const auto& piece : pieces) info.pieces.push_back({piece, max, 0});
+    return info;
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ CheckpointIndex read_index(const std::filesystem::path& path) {
 
 FileLayout begin_checkpoint_file(const std::filesystem::path& path, const CheckpointHeader& header,
                                  std::span<const TensorInfo> tensors, std::span<const Piece> pieces) {
-    CheckpointIndex max{header, {tensors.begin(), tensors.end()}, {max_facts(pieces)}};
+    CheckpointIndex max{header, {tensors.begin(), tensors.end()}, {max_info(pieces)}};
     FileLayout layout;
     // HDF5 wants it as a multiple of the alignment; both are powers of two.
     layout.index_bytes = static_cast<std::int64_t>(
@@ -159,10 +159,10 @@ void finish_checkpoint_file(const std::filesystem::path& path, const FileLayout&
                             const CheckpointIndex& index) {
     try {
         auto complete = index;
-        auto& facts = complete.shards.at(0);
-        facts.begin = layout.index_bytes;
-        facts.bytes = layout.bytes;
-        facts.frame = frame_sum(path, complete.tensors, facts);
+        auto& info = complete.shards.at(0);
+        info.begin = layout.index_bytes;
+        info.bytes = layout.bytes;
+        info.frame = frame_sum(path, complete.tensors, info);
         std::string block(static_cast<std::size_t>(layout.index_bytes), '\0');
         put_index_block(block, magic_of_a_file, as_json(complete).dump(), block.size());
         const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));

@@ -20,17 +20,17 @@ namespace dtrain::io {
 struct CheckpointIndex {
     CheckpointHeader header;
     std::vector<TensorInfo> tensors;
-    std::vector<ShardFacts> shards;
+    std::vector<ShardInfo> shards;
 };
 
 inline constexpr const char* index_name = "index.h5";
 /// What a directory has instead into which parameter servers have saved.
 inline constexpr const char* servers_name = "servers.json";
 
-/// One shard's facts as one line of JSON, to send them between ranks.
-std::string to_json(const ShardFacts& facts);
+/// One shard's info as one line of JSON, to send them between ranks.
+std::string to_json(const ShardInfo& info);
 /// @throws Error when it is none.
-ShardFacts shard_facts_from_json(std::string_view text);
+ShardInfo shard_info_from_json(std::string_view text);
 
 /// Writes an HDF5 file that shows the shards beside it as one file: virtual datasets, and the header as
 /// attributes of the root and of /job. In its user block, before HDF5's own bytes, are a line "dtrain

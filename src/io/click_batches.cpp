@@ -32,19 +32,19 @@ ClickBatches::ClickBatches(std::shared_ptr<const ClickCacheFile> cache,
       at_once_(batches_of_half(memory)),
       batches_({.count = 2 * at_once_, .at_once = at_once_},
                [this](std::int64_t first, std::int64_t count) { prepare(first, count); }) {
-    const auto& facts = cache_->facts();
+    const auto& info = cache_->info();
     const auto rows = 2 * at_once_ * sampler_.local_batch();
-    dense_.resize(static_cast<std::size_t>(rows * facts.integers));
-    ids_.resize(static_cast<std::size_t>(rows * facts.slots));
+    dense_.resize(static_cast<std::size_t>(rows * info.integers));
+    ids_.resize(static_cast<std::size_t>(rows * info.slots));
     labels_.resize(static_cast<std::size_t>(rows));
     weights_.resize(static_cast<std::size_t>(rows));
     order_.reserve(static_cast<std::size_t>(rows / 2));
 }
 
 std::int64_t ClickBatches::batches_of_half(std::int64_t memory) const {
-    const auto& facts = cache_->facts();
-    const auto row_bytes = click_row_bytes(facts.integers, facts.slots) +
-                           static_cast<std::int64_t>(sizeof(float));  // its weight
+    const auto& info = cache_->info();
+    const auto row_bytes =
+        click_row_bytes(info.integers, info.slots) + static_cast<std::int64_t>(sizeof(float));  // its weight
     const auto bytes = sampler_.local_batch() * (2 * row_bytes + static_cast<std::int64_t>(sizeof(Place)));
     return std::clamp<std::int64_t>(memory / bytes, 1, (sampler_.batches() + 1) / 2);
 }
@@ -56,8 +56,8 @@ void ClickBatches::start(std::int64_t epoch, std::int64_t first_batch) {
 ClickBatch ClickBatches::in_place(std::int64_t place) const {
     const auto rows = sampler_.local_batch();
     const auto first = place * rows;
-    return {.dense = rows_of(dense_, first, rows, cache_->facts().integers),
-            .ids = rows_of(ids_, first, rows, cache_->facts().slots),
+    return {.dense = rows_of(dense_, first, rows, cache_->info().integers),
+            .ids = rows_of(ids_, first, rows, cache_->info().slots),
             .labels = rows_of(labels_, first, rows, 1),
             .weights = rows_of(weights_, first, rows, 1)};
 }
@@ -94,15 +94,15 @@ void ClickBatches::prepare(std::int64_t first, std::int64_t count) {
 }
 
 void ClickBatches::copy(const ClickBlock& block, std::span<const Place> places) {
-    const auto& facts = cache_->facts();
+    const auto& info = cache_->info();
     for (const auto& [sample, row] : places) {
         const auto in_block = sample - block.first();
-        copy_row(block.dense(), in_block, dense_, row, facts.integers);
-        copy_row(block.ids(), in_block, ids_, row, facts.slots);
+        copy_row(block.dense(), in_block, dense_, row, info.integers);
+        copy_row(block.ids(), in_block, ids_, row, info.slots);
         copy_row(block.labels(), in_block, labels_, row, 1);
         if (translate_)
-            translate_(std::span(ids_).subspan(static_cast<std::size_t>(row * facts.slots),
-                                               static_cast<std::size_t>(facts.slots)));
+            translate_(std::span(ids_).subspan(static_cast<std::size_t>(row * info.slots),
+                                               static_cast<std::size_t>(info.slots)));
     }
 }
 

@@ -58,14 +58,14 @@ void add(Hash& hash, const SvmlightClickColumns& columns) {
 }
 
 ClickLogMark mark_of(const std::filesystem::path& log, const ClickLayout& layout) {
-    struct stat facts {};
-    if (::stat(log.c_str(), &facts) != 0)
+    struct stat info {};
+    if (::stat(log.c_str(), &info) != 0)
         throw UsageError(fmt::format("cannot read {}: {}", log.string(), std::strerror(errno)));
     Hash hash;
     hash.add(layout.index());
     std::visit([&](const auto& columns) { add(hash, columns); }, layout);
-    return {.bytes = facts.st_size,
-            .modified_ns = facts.st_mtim.tv_sec * 1'000'000'000 + facts.st_mtim.tv_nsec,
+    return {.bytes = info.st_size,
+            .modified_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec,
             .layout = hash.value()};
 }
 
@@ -95,12 +95,12 @@ std::optional<ClickSizes> sizes_of(const ClickLayout& layout) {
 
 /// A cache of this layout's hash has its columns, or is none.
 void check_columns(const ClickCacheFile& cache, const ClickLayout& layout) {
-    const auto& facts = cache.facts();
+    const auto& info = cache.info();
     if (const auto sizes = sizes_of(layout);
-        sizes && (sizes->integers != facts.integers || sizes->slots != facts.slots))
+        sizes && (sizes->integers != info.integers || sizes->slots != info.slots))
         throw DamagedCache(cache.path(),
                            fmt::format("its samples have {} numbers and {} categories instead of {} and {}",
-                                       facts.integers, facts.slots, sizes->integers, sizes->slots));
+                                       info.integers, info.slots, sizes->integers, sizes->slots));
 }
 
 std::optional<std::string> change(const ClickLogMark& before, const ClickLogMark& now) {
@@ -114,7 +114,7 @@ std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickL
                                  const ClickLayout& layout, CacheWatch& watch) {
     try {
         const ClickCacheFile cache(file);
-        if (const auto what = change(cache.facts().log, log)) return CacheFlaw{*what};
+        if (const auto what = change(cache.info().log, log)) return CacheFlaw{*what};
         check_columns(cache, layout);
         watch.all = cache.bytes();
         ClickBlock block;
@@ -235,7 +235,7 @@ ClickCacheFile open_click_cache(const std::filesystem::path& log, const ClickLay
                                 const std::filesystem::path& folder) {
     try {
         ClickCacheFile cache(click_cache_of(log, folder));
-        if (const auto what = change(cache.facts().log, mark_of(log, layout)))
+        if (const auto what = change(cache.info().log, mark_of(log, layout)))
             throw UsageError(fmt::format(
                 "{}: {}; jobs that read other columns of a log at the same time need a folder each",
                 cache.path().string(), *what));

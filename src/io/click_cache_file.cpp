@@ -62,14 +62,14 @@ std::uint64_t sum_of(const Head& head) {
     return XXH3_64bits(head.data(), head.size() - sum_bytes);
 }
 
-Head head_of(const ClickCacheFacts& facts) {
-    const nlohmann::json json{{"log_bytes", facts.log.bytes},
-                              {"log_modified_ns", facts.log.modified_ns},
-                              {"layout", facts.log.layout},
-                              {"integers", facts.integers},
-                              {"slots", facts.slots},
-                              {"samples", facts.samples},
-                              {"fingerprint", facts.fingerprint}};
+Head head_of(const ClickCacheInfo& info) {
+    const nlohmann::json json{{"log_bytes", info.log.bytes},
+                              {"log_modified_ns", info.log.modified_ns},
+                              {"layout", info.log.layout},
+                              {"integers", info.integers},
+                              {"slots", info.slots},
+                              {"samples", info.samples},
+                              {"fingerprint", info.fingerprint}};
     Head head{};
     std::ranges::copy(fmt::format("{}{}\n", cache_magic, json.dump()), head.begin());
     const auto sum = sum_of(head);
@@ -78,7 +78,7 @@ Head head_of(const ClickCacheFacts& facts) {
 }
 
 /// Nothing when it is damaged.
-std::optional<ClickCacheFacts> facts_in(const Head& head) {
+std::optional<ClickCacheInfo> info_in(const Head& head) {
     std::uint64_t sum = 0;
     std::memcpy(&sum, head.data() + head.size() - sum_bytes, sum_bytes);
     if (sum != sum_of(head)) return std::nullopt;
@@ -86,15 +86,15 @@ std::optional<ClickCacheFacts> facts_in(const Head& head) {
     text = text.substr(0, text.find('\0'));
     const auto json = nlohmann::json::parse(text, nullptr, false);
     try {
-        ClickCacheFacts facts{.log = {.bytes = json.at("log_bytes"),
-                                      .modified_ns = json.at("log_modified_ns"),
-                                      .layout = json.at("layout")},
-                              .integers = json.at("integers"),
-                              .slots = json.at("slots"),
-                              .samples = json.at("samples"),
-                              .fingerprint = json.at("fingerprint")};
-        if (misfit(facts.integers, facts.slots) || facts.samples < 0) return std::nullopt;
-        return facts;
+        ClickCacheInfo info{.log = {.bytes = json.at("log_bytes"),
+                                    .modified_ns = json.at("log_modified_ns"),
+                                    .layout = json.at("layout")},
+                            .integers = json.at("integers"),
+                            .slots = json.at("slots"),
+                            .samples = json.at("samples"),
+                            .fingerprint = json.at("fingerprint")};
+        if (misfit(info.integers, info.slots) || info.samples < 0) return std::nullopt;
+        return info;
     } catch (const nlohmann::json::exception&) {
         return std::nullopt;
     }
@@ -131,38 +131,38 @@ ClickCacheFile::ClickCacheFile(std::filesystem::path path) : path_(std::move(pat
     const auto there = read_at(file_, path_, head.data(), head.size(), 0);
     if (!std::string_view(head.data(), there).starts_with(cache_magic))
         throw DamagedCache(path_, "this is no cache of a click log, or one of another version of dtrain");
-    const auto facts = there == head.size() ? facts_in(head) : std::nullopt;
-    if (!facts) throw DamagedCache(path_, "its beginning is cut off or damaged");
-    facts_ = *facts;
-    block_samples_ = block_samples(facts_.integers, facts_.slots);
+    const auto info = there == head.size() ? info_in(head) : std::nullopt;
+    if (!info) throw DamagedCache(path_, "its beginning is cut off or damaged");
+    info_ = *info;
+    block_samples_ = block_samples(info_.integers, info_.slots);
     const auto found = static_cast<std::int64_t>(std::filesystem::file_size(path_));
     constexpr auto max_file =
         std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(head_bytes);
     const auto row_bytes =
-        click_row_bytes(facts_.integers, facts_.slots) + static_cast<std::int64_t>(sum_bytes);
-    if (facts_.samples > max_file / row_bytes)
+        click_row_bytes(info_.integers, info_.slots) + static_cast<std::int64_t>(sum_bytes);
+    if (info_.samples > max_file / row_bytes)
         throw DamagedCache(path_,
-                           fmt::format("it has {} bytes, which are not {} samples", found, facts_.samples));
+                           fmt::format("it has {} bytes, which are not {} samples", found, info_.samples));
     if (found != bytes())
         throw DamagedCache(path_, fmt::format("it has {} bytes instead of {}", found, bytes()));
 }
 
 std::int64_t ClickCacheFile::blocks() const {
-    return (facts_.samples + block_samples_ - 1) / block_samples_;
+    return (info_.samples + block_samples_ - 1) / block_samples_;
 }
 
 std::int64_t ClickCacheFile::bytes() const {
     return static_cast<std::int64_t>(head_bytes) +
-           facts_.samples * click_row_bytes(facts_.integers, facts_.slots) +
+           info_.samples * click_row_bytes(info_.integers, info_.slots) +
            blocks() * static_cast<std::int64_t>(sum_bytes);
 }
 
 void ClickCacheFile::read(std::int64_t block, ClickBlock& into) const {
-    into.integers_ = facts_.integers;
-    into.slots_ = facts_.slots;
+    into.integers_ = info_.integers;
+    into.slots_ = info_.slots;
     into.first_ = block * block_samples_;
-    into.size_ = std::min(block_samples_, facts_.samples - into.first_);
-    const auto row_bytes = click_row_bytes(facts_.integers, facts_.slots);
+    into.size_ = std::min(block_samples_, info_.samples - into.first_);
+    const auto row_bytes = click_row_bytes(info_.integers, info_.slots);
     const auto bytes = static_cast<std::size_t>(into.size_ * row_bytes);
     into.memory_.resize(bytes + sum_bytes);
     auto* const data = into.memory_.data();
@@ -178,7 +178,7 @@ void ClickCacheFile::read(std::int64_t block, ClickBlock& into) const {
 ClickCacheWriter::ClickCacheWriter(std::filesystem::path path, std::int64_t integers, std::int64_t slots)
     : path_(std::move(path)),
       file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)),
-      facts_{.integers = integers, .slots = slots},
+      info_{.integers = integers, .slots = slots},
       block_samples_(block_samples(integers, slots)) {
     if (!file_.valid() || ::lseek(file_.get(), head_bytes, SEEK_SET) < 0) fail(path_, "write");
 }
@@ -191,36 +191,36 @@ void ClickCacheWriter::write(const ClickLog& block) {
     append(std::as_bytes(std::span(block.ids)));
     append(std::as_bytes(std::span(block.dense)));
     append(std::as_bytes(std::span(block.labels)));
-    const auto sum = sum_of(bytes_.data(), bytes_.size(), facts_.samples / block_samples_);
+    const auto sum = sum_of(bytes_.data(), bytes_.size(), info_.samples / block_samples_);
     append(std::as_bytes(std::span(&sum, 1)));
     const std::string_view bytes(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
     if (!write_all(file_.get(), bytes)) fail(path_, "write");
-    facts_.samples += block.size();
+    info_.samples += block.size();
 }
 
-ClickCacheFacts ClickCacheWriter::finish(const ClickLogMark& log) {
-    facts_.log = log;
-    facts_.fingerprint = fingerprint();
-    const auto head = head_of(facts_);
+ClickCacheInfo ClickCacheWriter::finish(const ClickLogMark& log) {
+    info_.log = log;
+    info_.fingerprint = fingerprint();
+    const auto head = head_of(info_);
     if (::lseek(file_.get(), 0, SEEK_SET) < 0 ||
         !write_all(file_.get(), std::string_view(head.data(), head.size())))
         fail(path_, "write");
-    return facts_;
+    return info_;
 }
 
 std::uint64_t ClickCacheWriter::fingerprint() const {
-    const auto row_bytes = click_row_bytes(facts_.integers, facts_.slots);
+    const auto row_bytes = click_row_bytes(info_.integers, info_.slots);
     const auto float_bytes = static_cast<std::int64_t>(sizeof(float));
-    const auto ids_bytes = row_bytes - (facts_.integers + 1) * float_bytes;
+    const auto ids_bytes = row_bytes - (info_.integers + 1) * float_bytes;
     Hash hash;
-    hash.add(static_cast<std::uint64_t>(facts_.integers));
-    hash.add(static_cast<std::uint64_t>(facts_.slots));
+    hash.add(static_cast<std::uint64_t>(info_.integers));
+    hash.add(static_cast<std::uint64_t>(info_.slots));
     std::vector<std::byte> values;
     // `begin` is in a sample's bytes, if a block had one sample alone.
     const auto add = [&](std::int64_t begin, std::int64_t bytes_of_sample) {
-        hash.begin(static_cast<std::uint64_t>(facts_.samples * bytes_of_sample));
-        for (std::int64_t first = 0; first < facts_.samples; first += block_samples_) {
-            const auto count = std::min(block_samples_, facts_.samples - first);
+        hash.begin(static_cast<std::uint64_t>(info_.samples * bytes_of_sample));
+        for (std::int64_t first = 0; first < info_.samples; first += block_samples_) {
+            const auto count = std::min(block_samples_, info_.samples - first);
             values.resize(static_cast<std::size_t>(count * bytes_of_sample));
             const auto offset = offset_of(first / block_samples_, block_samples_, row_bytes) + count * begin;
             if (read_at(file_, path_, values.data(), values.size(), offset) != values.size())
@@ -229,7 +229,7 @@ std::uint64_t ClickCacheWriter::fingerprint() const {
         }
     };
     add(row_bytes - float_bytes, float_bytes);
-    add(ids_bytes, facts_.integers * float_bytes);
+    add(ids_bytes, info_.integers * float_bytes);
     add(0, ids_bytes);
     return hash.value();
 }

@@ -17,7 +17,7 @@
 
 /// A click log in binary, from which samples are read in any order. Little endian:
 ///
-///     4096 bytes   "dtrain click cache 1\n", ClickCacheFacts as JSON, zeros; XXH3 of all these in the last 8
+///     4096 bytes   "dtrain click cache 1\n", ClickCacheInfo as JSON, zeros; XXH3 of all these in the last 8
 ///     blocks       all of them, but the last one, of block_samples(): their ids, their numbers, their
 ///                  labels, as ClickLog has them; then XXH3 of these bytes with the block's number as seed
 ///
@@ -33,13 +33,13 @@ struct ClickLogMark {
     friend bool operator==(const ClickLogMark&, const ClickLogMark&) = default;
 };
 
-struct ClickCacheFacts {
+struct ClickCacheInfo {
     ClickLogMark log;
     std::int64_t integers = 0;
     std::int64_t slots = 0;
     std::int64_t samples = 0;
     std::uint64_t fingerprint = 0;  ///< ClickLog::fingerprint()
-    friend bool operator==(const ClickCacheFacts&, const ClickCacheFacts&) = default;
+    friend bool operator==(const ClickCacheInfo&, const ClickCacheInfo&) = default;
 };
 
 /// A file that is no cache any more, or never was one.
@@ -89,7 +89,7 @@ class ClickCacheFile {
     explicit ClickCacheFile(std::filesystem::path path);
 
     const std::filesystem::path& path() const { return path_; }
-    const ClickCacheFacts& facts() const { return facts_; }
+    const ClickCacheInfo& info() const { return info_; }
     std::int64_t blocks() const;
     std::int64_t samples_of_a_block() const { return block_samples_; }
     /// Bytes of the whole file.
@@ -101,7 +101,7 @@ class ClickCacheFile {
   private:
     std::filesystem::path path_;
     FileDescriptor file_;
-    ClickCacheFacts facts_;
+    ClickCacheInfo info_;
     std::int64_t block_samples_ = 0;
 };
 
@@ -117,14 +117,14 @@ class ClickCacheWriter {
     void write(const ClickLog& block);
 
     /// Reads all once more, for the fingerprint. Nothing is synced.
-    ClickCacheFacts finish(const ClickLogMark& log);
+    ClickCacheInfo finish(const ClickLogMark& log);
 
   private:
     std::uint64_t fingerprint() const;
 
     std::filesystem::path path_;
     FileDescriptor file_;
-    ClickCacheFacts facts_;
+    ClickCacheInfo info_;
     std::int64_t block_samples_;
     std::vector<std::byte> bytes_;
 };

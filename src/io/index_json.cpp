@@ -25,26 +25,26 @@ std::uint64_t from_hex(const json& value) {
     return parse_int<std::uint64_t>(value.get<std::string>(), 16).value_or(0);
 }
 
-json as_json(const ShardFacts& facts) {
+json as_json(const ShardInfo& info) {
     auto pieces = json::array();
-    for (const auto& [piece, offset, sum] : facts.pieces)
+    for (const auto& [piece, offset, sum] : info.pieces)
         pieces.push_back({piece.tensor, piece.first_row, piece.rows, offset, hex(sum)});
-    json out = {{"bytes", facts.bytes}, {"frame", hex(facts.frame)}, {"pieces", std::move(pieces)}};
-    if (facts.begin != 0) out["begin"] = facts.begin;
+    json out = {{"bytes", info.bytes}, {"frame", hex(info.frame)}, {"pieces", std::move(pieces)}};
+    if (info.begin != 0) out["begin"] = info.begin;
     return out;
 }
 
-ShardFacts shard_from(const json& value) {
-    ShardFacts facts{value.at("bytes").get<std::int64_t>(),
-                     value.value("begin", std::int64_t{0}),
-                     from_hex(value.at("frame")),
-                     {}};
+ShardInfo shard_from(const json& value) {
+    ShardInfo info{value.at("bytes").get<std::int64_t>(),
+                   value.value("begin", std::int64_t{0}),
+                   from_hex(value.at("frame")),
+                   {}};
     for (const auto& piece : value.at("pieces"))
-        facts.pieces.push_back({{piece.at(0).get<std::size_t>(), piece.at(1).get<std::int64_t>(),
-                                 piece.at(2).get<std::int64_t>()},
-                                piece.at(3).get<std::int64_t>(),
-                                from_hex(piece.at(4))});
-    return facts;
+        info.pieces.push_back({{piece.at(0).get<std::size_t>(), piece.at(1).get<std::int64_t>(),
+                                piece.at(2).get<std::int64_t>()},
+                               piece.at(3).get<std::int64_t>(),
+                               from_hex(piece.at(4))});
+    return info;
 }
 
 TensorInfo tensor_from(const json& value) {
@@ -58,14 +58,14 @@ TensorInfo tensor_from(const json& value) {
 
 }  // namespace
 
-std::string to_json(const ShardFacts& facts) {
-    return dumped(as_json(facts));
+std::string to_json(const ShardInfo& info) {
+    return dumped(as_json(info));
 }
 
-ShardFacts shard_facts_from_json(std::string_view text) {
-    const auto facts = read_json(text, shard_from);
-    if (!facts) throw Error("a rank sent no facts of its shard but '" + std::string(text) + "'");
-    return *facts;
+ShardInfo shard_info_from_json(std::string_view text) {
+    const auto info = read_json(text, shard_from);
+    if (!info) throw Error("a rank sent no info of its shard but '" + std::string(text) + "'");
+    return *info;
 }
 
 json as_json(const CheckpointIndex& index) {

@@ -38,11 +38,11 @@ std::string shard_name(std::size_t shard) {
 }
 
 std::uint64_t frame_sum(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
-                        const ShardFacts& facts) {
-    auto pieces = facts.pieces;
-    std::ranges::sort(pieces, {}, &PieceFacts::offset);
+                        const ShardInfo& info) {
+    auto pieces = info.pieces;
+    std::ranges::sort(pieces, {}, &PieceInfo::offset);
     std::vector<std::byte> frame;
-    std::int64_t at = facts.begin;
+    std::int64_t at = info.begin;
     const auto read_until = [&](std::int64_t end) {
         if (end < at || end - at > max_frame)
             throw std::system_error(EIO, std::generic_category(), path.string());
@@ -55,14 +55,14 @@ std::uint64_t frame_sum(const std::filesystem::path& path, std::span<const Tenso
         read_until(piece.offset);
         at = piece.offset + static_cast<std::int64_t>(bytes_of(piece.piece, tensors));
     }
-    read_until(facts.bytes);
+    read_until(info.bytes);
     return xxh3(frame);
 }
 
-ShardFacts write_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
-                       std::span<const PieceSource> pieces) {
+ShardInfo write_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
+                      std::span<const PieceSource> pieces) {
     try {
-        ShardFacts facts;
+        ShardInfo info;
         std::vector<WriteExtent> extents;
         std::int64_t bytes = 0;
         for (const auto& [piece, data] : pieces) bytes += static_cast<std::int64_t>(bytes_of(piece, tensors));
@@ -76,44 +76,44 @@ ShardFacts write_shard(const std::filesystem::path& path, std::span<const Tensor
             extents.push_back({data, bytes_of(piece, tensors), offset});
         }
         file.close();
-        facts.bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+        info.bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
         const FileDescriptor synced(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-        reserve_space(synced.get(), facts.bytes);
+        reserve_space(synced.get(), info.bytes);
         const auto sums = write_extents(path, extents);
         for (std::size_t i = 0; i < pieces.size(); ++i)
-            facts.pieces.push_back({pieces[i].piece, extents[i].offset, sums[i]});
-        facts.frame = frame_sum(path, tensors, facts);
+            info.pieces.push_back({pieces[i].piece, extents[i].offset, sums[i]});
+        info.frame = frame_sum(path, tensors, info);
         if (::fsync(synced.get()) != 0)
             throw std::system_error(errno, std::generic_category(), "cannot sync");
-        return facts;
+        return info;
     } catch (const std::system_error& error) {
         throw Error("cannot write " + path.string() + ": " + error.code().message());
     }
 }
 
-void check_size(const std::filesystem::path& path, const ShardFacts& facts) {
+void check_size(const std::filesystem::path& path, const ShardInfo& info) {
     try {
         const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
-        if (bytes != facts.bytes)
-            refuse_damaged(path, fmt::format("{} bytes instead of {}", bytes, facts.bytes));
+        if (bytes != info.bytes)
+            refuse_damaged(path, fmt::format("{} bytes instead of {}", bytes, info.bytes));
     } catch (const std::system_error& error) {
         refuse_unreadable(path, error);
     }
 }
 
-void read_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
-                const ShardFacts& facts, std::span<std::byte* const> targets) {
-    check_size(path, facts);
+void read_shard(const std::filesystem::path& path, std::span<const TensorInfo> tensors, const ShardInfo& info,
+                std::span<std::byte* const> targets) {
+    check_size(path, info);
     try {
         std::vector<ReadExtent> extents;
-        for (std::size_t i = 0; i < facts.pieces.size(); ++i)
-            extents.push_back({targets[i], bytes_of(facts.pieces[i].piece, tensors), facts.pieces[i].offset});
+        for (std::size_t i = 0; i < info.pieces.size(); ++i)
+            extents.push_back({targets[i], bytes_of(info.pieces[i].piece, tensors), info.pieces[i].offset});
         const auto sums = read_extents(path, extents);
         for (std::size_t i = 0; i < sums.size(); ++i)
-            if (sums[i] != facts.pieces[i].sum)
+            if (sums[i] != info.pieces[i].sum)
                 refuse_damaged(path,
-                               "the checksum of " + tensors[facts.pieces[i].piece.tensor].name + " differs");
-        if (frame_sum(path, tensors, facts) != facts.frame)
+                               "the checksum of " + tensors[info.pieces[i].piece.tensor].name + " differs");
+        if (frame_sum(path, tensors, info) != info.frame)
             refuse_damaged(path, "the checksum of its HDF5 structures differs");
     } catch (const std::system_error& error) {
         refuse_unreadable(path, error);

@@ -50,7 +50,7 @@ class Diagnosis {
         for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
             const auto& each = nodes_[static_cast<std::size_t>(node)];
             if (each.issue) add(Severity::fault, node, each.issue->text, each.issue->remedy);
-            if (each.facts) diagnose_node(node, *each.facts);
+            if (each.info) diagnose_node(node, *each.info);
         }
         diagnose_differences();
         diagnose_connections();
@@ -72,76 +72,75 @@ class Diagnosis {
         finding.remedy = remedy;
     }
 
-    void diagnose_node(int node, const NodeFacts& facts) {
+    void diagnose_node(int node, const NodeInfo& info) {
         const auto fault = [&](const std::string& text, const std::string& remedy) {
             add(Severity::fault, node, text, remedy);
         };
-        if (!facts.worker_error.empty())
-            fault("dtrain-worker does not run there: " + facts.worker_error,
+        if (!info.worker_error.empty())
+            fault("dtrain-worker does not run there: " + info.worker_error,
                   "run dtrain-worker --info there and install what it misses (docs/packages.md)");
-        if (wants_.mpirun && nodes_.size() > 1 && facts.mpirun.empty())
+        if (wants_.mpirun && nodes_.size() > 1 && info.mpirun.empty())
             fault("no mpirun in PATH of a command that comes over the network",
                   "install Open MPI there, or set its PATH where shells without a terminal read it "
                   "(~/.bashrc, before "
                   "it returns)");
-        if (!facts.gpu_error.empty())
-            fault("CUDA_VISIBLE_DEVICES cannot be used: " + facts.gpu_error,
+        if (!info.gpu_error.empty())
+            fault("CUDA_VISIBLE_DEVICES cannot be used: " + info.gpu_error,
                   "correct it where it is set on that node");
-        diagnose_gpus(node, facts);
-        diagnose_shared_memory(node, facts);
-        if (facts.rdma && facts.memlock != unlimited)
-            fault(
-                fmt::format("memlock is {}, but RDMA wants to lock what it sends", size_text(facts.memlock)),
-                "\"* - memlock unlimited\" in /etc/security/limits.conf, LimitMEMLOCK=infinity for slurmd, "
-                "--ulimit "
-                "memlock=-1 for a container; then log in anew");
-        diagnose_open_files(node, facts);
-        if (!facts.log_dir_error.empty())
-            fault(fmt::format("logs cannot be written into {}: {}", wants_.log_dir, facts.log_dir_error),
+        diagnose_gpus(node, info);
+        diagnose_shared_memory(node, info);
+        if (info.rdma && info.memlock != unlimited)
+            fault(fmt::format("memlock is {}, but RDMA wants to lock what it sends", size_text(info.memlock)),
+                  "\"* - memlock unlimited\" in /etc/security/limits.conf, LimitMEMLOCK=infinity for slurmd, "
+                  "--ulimit "
+                  "memlock=-1 for a container; then log in anew");
+        diagnose_open_files(node, info);
+        if (!info.log_dir_error.empty())
+            fault(fmt::format("logs cannot be written into {}: {}", wants_.log_dir, info.log_dir_error),
                   "name a folder that can be written on every node with --log_dir");
-        if (!facts.working_dir_error.empty())
+        if (!info.working_dir_error.empty())
             fault(
-                fmt::format("the folder {} of this command: {}", wants_.working_dir, facts.working_dir_error),
+                fmt::format("the folder {} of this command: {}", wants_.working_dir, info.working_dir_error),
                 "share it with all nodes, or start from a folder that all have");
     }
 
-    void diagnose_gpus(int node, const NodeFacts& facts) {
-        const GpuSoftware software{.driver = facts.gpu_driver,
-                                   .cuda_driver = facts.cuda_driver,
-                                   .cuda_runtime = facts.cuda_runtime,
-                                   .nccl = facts.nccl,
-                                   .nccl_built = facts.nccl_built,
-                                   .nccl_needed = facts.nccl_needed,
-                                   .nccl_cuda = facts.nccl_cuda};
+    void diagnose_gpus(int node, const NodeInfo& info) {
+        const GpuSoftware software{.driver = info.gpu_driver,
+                                   .cuda_driver = info.cuda_driver,
+                                   .cuda_runtime = info.cuda_runtime,
+                                   .nccl = info.nccl,
+                                   .nccl_built = info.nccl_built,
+                                   .nccl_needed = info.nccl_needed,
+                                   .nccl_cuda = info.nccl_cuda};
         for (const auto& [is_fault, text, remedy] : issues_of(software))
             add(is_fault ? Severity::fault : Severity::warning, node, text, remedy);
-        for (const auto& [gpu, pci, is_fault, text, remedy] : facts.gpu_issues)
+        for (const auto& [gpu, pci, is_fault, text, remedy] : info.gpu_issues)
             add(is_fault ? Severity::fault : Severity::warning, node,
                 fmt::format("GPU {}: {}", pci.empty() ? std::to_string(gpu) : pci, text), remedy);
     }
 
-    void diagnose_shared_memory(int node, const NodeFacts& facts) {
-        const auto of = fmt::format("{} of {}", size_text(facts.shm_free), size_text(facts.shm_bytes));
-        if (facts.shm_bytes < min_shm)
+    void diagnose_shared_memory(int node, const NodeInfo& info) {
+        const auto of = fmt::format("{} of {}", size_text(info.shm_free), size_text(info.shm_bytes));
+        if (info.shm_bytes < min_shm)
             add(Severity::fault, node,
-                facts.shm_bytes == 0 ? "there is no /dev/shm"
-                                     : fmt::format("/dev/shm has only {}", size_text(facts.shm_bytes)),
+                info.shm_bytes == 0 ? "there is no /dev/shm"
+                                    : fmt::format("/dev/shm has only {}", size_text(info.shm_bytes)),
                 "mount -o remount,size=50% /dev/shm; --shm-size=8g for a container");
-        else if (facts.shm_free < min_shm)
+        else if (info.shm_free < min_shm)
             add(Severity::fault, node, fmt::format("/dev/shm is full: {} are free", of),
                 "remove what earlier jobs left in /dev/shm");
-        else if (facts.shm_bytes < usual_shm)
-            add(Severity::warning, node, fmt::format("/dev/shm has only {}", size_text(facts.shm_bytes)),
+        else if (info.shm_bytes < usual_shm)
+            add(Severity::warning, node, fmt::format("/dev/shm has only {}", size_text(info.shm_bytes)),
                 "programs with many data loaders want more: mount -o remount,size=50% /dev/shm; "
                 "--shm-size=8g for a container");
     }
 
-    void diagnose_open_files(int node, const NodeFacts& facts) {
+    void diagnose_open_files(int node, const NodeInfo& info) {
         const auto ranks = static_cast<std::uint64_t>(wants_.ranks_of_node) * nodes_.size();
         const auto wanted = std::max(min_files, files_of_program + 2 * ranks);
-        if (facts.open_files < wanted)
+        if (info.open_files < wanted)
             add(Severity::fault, node,
-                fmt::format("a process may have {} files open; {} ranks want {}", facts.open_files, ranks,
+                fmt::format("a process may have {} files open; {} ranks want {}", info.open_files, ranks,
                             wanted),
                 "\"* - nofile 1048576\" in /etc/security/limits.conf, LimitNOFILE= for sshd or slurmd; then "
                 "log in anew");
@@ -149,13 +148,13 @@ class Diagnosis {
 
     /// @param of a node's value, for people; nothing where it has none to compare
     void must_be_alike(Severity severity, const char* what,
-                       const std::function<std::optional<std::string>(const NodeFacts&)>& of,
+                       const std::function<std::optional<std::string>(const NodeInfo&)>& of,
                        const std::string& remedy) {
         std::map<int, std::string> values;
         std::map<std::string, int> counts;
         for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
-            const auto& facts = nodes_[static_cast<std::size_t>(node)].facts;
-            const auto value = facts ? of(*facts) : std::nullopt;
+            const auto& info = nodes_[static_cast<std::size_t>(node)].info;
+            const auto value = info ? of(*info) : std::nullopt;
             if (!value) continue;
             values[node] = *value;
             ++counts[*value];
@@ -174,34 +173,33 @@ class Diagnosis {
 
     void diagnose_differences() {
         must_be_alike(
-            Severity::fault, "dtrain", [](const auto& facts) { return facts.dtrain; },
+            Severity::fault, "dtrain", [](const auto& info) { return info.dtrain; },
             "install the same dtrain on all nodes");
         const auto of_worker = [](auto value) {
-            return [value](const NodeFacts& facts) -> std::optional<std::string> {
-                if (!facts.worker_error.empty()) return std::nullopt;  // has been said
-                return value(facts);
+            return [value](const NodeInfo& info) -> std::optional<std::string> {
+                if (!info.worker_error.empty()) return std::nullopt;  // has been said
+                return value(info);
             };
         };
-        must_be_alike(Severity::fault, "MPI", of_worker([](const auto& facts) { return or_none(facts.mpi); }),
+        must_be_alike(Severity::fault, "MPI", of_worker([](const auto& info) { return or_none(info.mpi); }),
                       "install the same MPI on all nodes, or put it first in PATH and LD_LIBRARY_PATH");
         if (wants_.mpirun)
             must_be_alike(
                 Severity::fault, "mpirun in PATH",
-                [](const NodeFacts& facts) -> std::optional<std::string> {
-                    if (facts.mpirun.empty()) return std::nullopt;
-                    return facts.mpirun;
+                [](const NodeInfo& info) -> std::optional<std::string> {
+                    if (info.mpirun.empty()) return std::nullopt;
+                    return info.mpirun;
                 },
                 "put the same Open MPI first in PATH on all nodes");
-        must_be_alike(Severity::fault, "NCCL",
-                      of_worker([](const auto& facts) { return or_none(facts.nccl); }),
+        must_be_alike(Severity::fault, "NCCL", of_worker([](const auto& info) { return or_none(info.nccl); }),
                       "install the same NCCL on all nodes: it refuses a job with several versions");
         must_be_alike(Severity::fault, "GPUs",
-                      of_worker([](const auto& facts) { return std::to_string(facts.gpus); }),
+                      of_worker([](const auto& info) { return std::to_string(info.gpus); }),
                       "choose as many on each node with --gpus or CUDA_VISIBLE_DEVICES; nvidia-smi shows "
                       "what the driver "
                       "has");
         must_be_alike(Severity::warning, "GPU model",
-                      of_worker([](const auto& facts) { return or_none(facts.gpu_models); }),
+                      of_worker([](const auto& info) { return or_none(info.gpu_models); }),
                       "the slowest GPUs will hold the others up");
     }
 
@@ -249,7 +247,7 @@ std::vector<Finding> diagnose(const std::vector<CheckedNode>& nodes, const Check
 std::vector<std::optional<std::int64_t>> clocks_ahead(const std::vector<CheckedNode>& nodes) {
     std::vector<std::optional<std::int64_t>> out(nodes.size());
     const auto first =
-        std::find_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.facts.has_value(); });
+        std::find_if(nodes.begin(), nodes.end(), [](const auto& node) { return node.info.has_value(); });
     if (first == nodes.end()) return out;
     const auto centre = static_cast<int>(first - nodes.begin());
     std::vector<std::int64_t> known;

@@ -19,7 +19,7 @@ struct CheckedNode {
     std::string host;
     std::string way;  ///< how it was reached: "here", "launcher", "ssh", "srun", "pbs_tmrsh"
     std::optional<Issue> issue;
-    std::optional<NodeFacts> facts;
+    std::optional<NodeInfo> info;
     std::vector<ProbeResult> probes;  ///< its connections to others
 };
 

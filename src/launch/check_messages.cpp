@@ -20,7 +20,7 @@ using nlohmann::json;
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckTask, nonce, log_dir, working_dir, variables, lifetime_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckPeer, node, host, port)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(GpuIssue, gpu, pci, is_fault, text, remedy)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NodeFacts, port, host_name, dtrain, mpi, mpirun, nccl,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NodeInfo, port, host_name, dtrain, mpi, mpirun, nccl,
                                                 cuda_runtime, cuda_driver, gpu_driver, nccl_built,
                                                 nccl_needed, nccl_cuda, gpus, gpu_models, gpu_error,
                                                 gpu_issues, rdma, shm_bytes, shm_free, memlock, open_files,
@@ -31,7 +31,7 @@ namespace {
 
 constexpr const char* task_key = "task";
 constexpr const char* peers_key = "peers";
-constexpr const char* facts_key = "facts";
+constexpr const char* info_key = "info";
 constexpr const char* probe_key = "probe";
 
 std::string text_or_nothing(const json& value) {
@@ -64,8 +64,8 @@ std::string to_line(const ToChecked& message) {
 std::string to_line(const FromChecked& message, const std::string& nonce) {
     const auto body = std::visit(
         [](const auto& each) {
-            constexpr bool is_facts = std::is_same_v<std::decay_t<decltype(each)>, NodeFacts>;
-            return dumped({{is_facts ? facts_key : probe_key, each}});
+            constexpr bool is_info = std::is_same_v<std::decay_t<decltype(each)>, NodeInfo>;
+            return dumped({{is_info ? info_key : probe_key, each}});
         },
         message);
     return nonce + " " + body;
@@ -85,48 +85,48 @@ std::optional<FromChecked> parse_from_checked(std::string_view line, const std::
     if (!line.starts_with(nonce + " ")) return std::nullopt;
     try {
         const auto message = json::parse(line.substr(nonce.size()));
-        if (message.contains(facts_key)) return message.at(facts_key).get<NodeFacts>();
+        if (message.contains(info_key)) return message.at(info_key).get<NodeInfo>();
         return message.at(probe_key).get<ProbeResult>();
     } catch (const json::exception&) {
         return std::nullopt;
     }
 }
 
-NodeFacts with_machine_info(NodeFacts facts, const std::string& text) {
+NodeInfo with_machine_info(NodeInfo info, const std::string& text) {
     try {
         const auto info = json::parse(text);
         const auto& mpi = info.at("mpi");
-        facts.mpi = trimmed(text_or_nothing(mpi.at("flavour")) + " " + text_or_nothing(mpi.at("version")));
+        info.mpi = trimmed(text_or_nothing(mpi.at("flavour")) + " " + text_or_nothing(mpi.at("version")));
         const auto& versions = info.at("versions");
-        facts.nccl = text_or_nothing(versions.at("nccl"));
-        facts.cuda_runtime = text_or_nothing(versions.at("cuda_runtime"));
-        facts.cuda_driver = text_or_nothing(versions.at("cuda_driver"));
-        facts.gpu_driver = text_if_given(versions, "gpu_driver");
-        facts.nccl_built = text_if_given(versions, "nccl_built");
-        facts.nccl_needed = text_if_given(versions, "nccl_needed");
-        facts.nccl_cuda = text_if_given(versions, "nccl_cuda");
+        info.nccl = text_or_nothing(versions.at("nccl"));
+        info.cuda_runtime = text_or_nothing(versions.at("cuda_runtime"));
+        info.cuda_driver = text_or_nothing(versions.at("cuda_driver"));
+        info.gpu_driver = text_if_given(versions, "gpu_driver");
+        info.nccl_built = text_if_given(versions, "nccl_built");
+        info.nccl_needed = text_if_given(versions, "nccl_needed");
+        info.nccl_cuda = text_if_given(versions, "nccl_cuda");
         const auto& visible = info.at("cuda_visible_devices");
-        facts.gpus = static_cast<int>(visible.at("devices").size());
-        facts.gpu_error = text_or_nothing(visible.at("error"));
+        info.gpus = static_cast<int>(visible.at("devices").size());
+        info.gpu_error = text_or_nothing(visible.at("error"));
         std::set<std::string> models;
         for (const auto& device : visible.at("devices"))
             for (const auto& gpu : info.at("gpus")) {
                 if (gpu.at("index") != device.at("gpu")) continue;
                 models.insert(text_or_nothing(gpu.at("model")));
-                std::ranges::move(issues_of(gpu), std::back_inserter(facts.gpu_issues));
+                std::ranges::move(issues_of(gpu), std::back_inserter(info.gpu_issues));
             }
         // Where the machine names none, those of the driver are what programs see.
         if (info.at("gpus").empty() && info.contains("other_gpus"))
             for (const auto& gpu : info.at("other_gpus"))
-                std::ranges::move(issues_of(gpu), std::back_inserter(facts.gpu_issues));
+                std::ranges::move(issues_of(gpu), std::back_inserter(info.gpu_issues));
         models.erase("");
-        facts.gpu_models = fmt::format("{}", fmt::join(models, ", "));
+        info.gpu_models = fmt::format("{}", fmt::join(models, ", "));
         for (const auto& adapter : info.at("adapters"))
-            facts.rdma = facts.rdma || adapter.at("rdma").get<bool>();
+            info.rdma = info.rdma || adapter.at("rdma").get<bool>();
     } catch (const json::exception& error) {
         throw Error(fmt::format("dtrain-worker --info=json gives no report of a machine: {}", error.what()));
     }
-    return facts;
+    return info;
 }
 
 }  // namespace dtrain::launch

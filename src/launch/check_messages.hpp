@@ -48,7 +48,7 @@ struct GpuIssue {
 };
 
 /// What a node tells of itself; "" is nothing.
-struct NodeFacts {
+struct NodeInfo {
     int port = 0;  ///< where it listens
     std::string host_name;
     std::string dtrain;  ///< version
@@ -73,7 +73,7 @@ struct NodeFacts {
     std::string worker_error;              ///< why dtrain-worker does not run there
     std::string log_dir_error;             ///< why nothing can be written into the log folder
     std::string working_dir_error;
-    friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
+    friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
 };
 
 /// One connection to another node.
@@ -86,7 +86,7 @@ struct ProbeResult {
     friend bool operator==(const ProbeResult&, const ProbeResult&) = default;
 };
 
-using FromChecked = std::variant<NodeFacts, ProbeResult>;
+using FromChecked = std::variant<NodeInfo, ProbeResult>;
 
 /// One line, without its end.
 std::string to_line(const ToChecked& message);
@@ -98,8 +98,8 @@ ToChecked parse_to_checked(std::string_view line);
 /// Nothing for a line that others wrote, such as a login script.
 std::optional<FromChecked> parse_from_checked(std::string_view line, const std::string& nonce);
 
-/// The facts with what `dtrain-worker --info=json` says of the machine.
+/// The info with what `dtrain-worker --info=json` says of the machine.
 /// @throws Error when that is no such report
-NodeFacts with_machine_info(NodeFacts facts, const std::string& json);
+NodeInfo with_machine_info(NodeInfo info, const std::string& json);
 
 }  // namespace dtrain::launch

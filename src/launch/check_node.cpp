@@ -43,8 +43,8 @@ std::string error_text(int error) {
     return std::generic_category().message(error);
 }
 
-NodeFacts gather_facts(const CheckTask& task, const Environment& environment) {
-    NodeFacts facts{.host_name = host_name(), .dtrain = version};
+NodeInfo gather_info(const CheckTask& task, const Environment& environment) {
+    NodeInfo info{.host_name = host_name(), .dtrain = version};
     auto of_job = environment;
     for (const auto& [name, value] : task.variables) of_job.set(name, value);
     const auto worker = this_executable().parent_path().parent_path().parent_path() / "bin" / "dtrain-worker";
@@ -52,30 +52,30 @@ NodeFacts gather_facts(const CheckTask& task, const Environment& environment) {
         const auto info =
             run_and_capture({.argv = {worker.string(), "--info=json"}, .environment = of_job}, report_limit);
         if (info.status.success())
-            facts = with_machine_info(facts, info.out);
+            info = with_machine_info(info, info.out);
         else
-            facts.worker_error = info.err.empty() ? info.status.to_string() : one_line(trimmed(info.err));
+            info.worker_error = info.err.empty() ? info.status.to_string() : one_line(trimmed(info.err));
     } catch (const Error& error) {
-        facts.worker_error = error.what();
+        info.worker_error = error.what();
     }
     if (find_in_path("mpirun", environment)) {
         const auto told =
             run_and_capture({.argv = {"mpirun", "--version"}, .environment = environment}, report_limit);
         const auto found = parse_mpirun_version(told.out);
-        facts.mpirun = found ? fmt::format("Open MPI {}.{}", found->major, found->minor)
-                             : one_line(trimmed(told.out.substr(0, told.out.find('\n'))));
+        info.mpirun = found ? fmt::format("Open MPI {}.{}", found->major, found->minor)
+                            : one_line(trimmed(told.out.substr(0, told.out.find('\n'))));
     }
     struct statvfs shm {};
     if (::statvfs("/dev/shm", &shm) == 0) {
-        facts.shm_bytes = shm.f_blocks * shm.f_frsize;
-        facts.shm_free = shm.f_bavail * shm.f_frsize;
+        info.shm_bytes = shm.f_blocks * shm.f_frsize;
+        info.shm_free = shm.f_bavail * shm.f_frsize;
     }
     rlimit limit{};
-    if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) facts.memlock = limit.rlim_cur;
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.open_files = limit.rlim_cur;
-    facts.log_dir_error = why_not_writable(task.log_dir);
-    if (::access(task.working_dir.c_str(), X_OK) != 0) facts.working_dir_error = error_text(errno);
-    return facts;
+    if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) info.memlock = limit.rlim_cur;
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) info.open_files = limit.rlim_cur;
+    info.log_dir_error = why_not_writable(task.log_dir);
+    if (::access(task.working_dir.c_str(), X_OK) != 0) info.working_dir_error = error_text(errno);
+    return info;
 }
 
 /// Tells who asks; threads share it.
@@ -125,9 +125,9 @@ class NodeCheck {
             static_cast<unsigned>(std::max(1, task.lifetime_s)));  // whatever becomes of the asking machine
         nonce_ = task.nonce;
         server_.emplace(reactor_, nonce_);
-        auto facts = gather_facts(task, environment_);
-        facts.port = server_->port();
-        answers_.send(facts, nonce_);
+        auto info = gather_info(task, environment_);
+        info.port = server_->port();
+        answers_.send(info, nonce_);
     }
 
     void take(const std::vector<CheckPeer>& peers) {

@@ -35,7 +35,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds facts_limit{30};
+constexpr std::chrono::seconds info_limit{30};
 constexpr std::chrono::seconds probes_limit{15};
 constexpr std::chrono::seconds end_limit{3};
 constexpr std::chrono::milliseconds glance{50};
@@ -97,7 +97,7 @@ class CheckRun {
         lifetime_s_ = wave_lifetime_s * static_cast<int>(waves.size());
         for (const auto& wave : waves) {
             for (const int node : wave) start(node);
-            wait_for(std::min<std::chrono::milliseconds>(facts_limit, site_.timeout), [&] {
+            wait_for(std::min<std::chrono::milliseconds>(info_limit, site_.timeout), [&] {
                 return std::all_of(wave.begin(), wave.end(), [&](int node) { return settled(node); });
             });
             for (const int node : wave) note_issue(node);
@@ -191,8 +191,8 @@ class CheckRun {
             const auto answer = parse_from_checked(text.substr(0, end), nonce_);
             text.erase(0, end + 1);
             if (!answer) continue;
-            if (const auto* facts = std::get_if<NodeFacts>(&*answer)) {
-                node(number).facts = *facts;
+            if (const auto* info = std::get_if<NodeInfo>(&*answer)) {
+                node(number).info = *info;
             } else {
                 const auto& result = std::get<ProbeResult>(*answer);
                 if (channel(number).awaited.erase(result.to) > 0) node(number).probes.push_back(result);
@@ -233,10 +233,10 @@ class CheckRun {
         while (!done() && Clock::now() < until) reactor_.wait(glance);
     }
 
-    /// It has told its facts, or will tell none.
+    /// It has told its info, or will tell none.
     bool settled(int number) {
         const auto& mine = channel(number);
-        if (node(number).facts) return true;
+        if (node(number).info) return true;
         if (by_launcher(number)) return !site_.launchers->here(number);
         if (!mine.process) return true;
         if (!mine.process->poll()) return false;
@@ -248,7 +248,7 @@ class CheckRun {
 
     void note_issue(int number) {
         auto& mine = node(number);
-        if (mine.facts || mine.issue) return;
+        if (mine.info || mine.issue) return;
         if (by_launcher(number)) {
             mine.issue = issue_of_launcher(site_.launchers->here(number), port_of(listener_));
             return;
@@ -262,14 +262,14 @@ class CheckRun {
     void connect(const std::vector<int>& wave) {
         std::vector<int> answered;
         for (const int number : wave)
-            if (node(number).facts) answered.push_back(number);
+            if (node(number).info) answered.push_back(number);
         if (answered.empty()) return;
         if (!centre_) centre_ = answered.front();
         const auto targets = probe_targets(answered, *centre_, count());
         for (const auto& [number, others] : targets) {
             std::vector<CheckPeer> peers;
             for (const int other : others)
-                peers.push_back({.node = other, .host = node(other).host, .port = node(other).facts->port});
+                peers.push_back({.node = other, .host = node(other).host, .port = node(other).info->port});
             channel(number).awaited = {others.begin(), others.end()};
             send(number, peers);
         }

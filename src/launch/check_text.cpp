@@ -50,18 +50,18 @@ std::string clock_text(std::optional<std::int64_t> ahead_us) {
 
 Row row_of(int number, const CheckedNode& node, std::optional<std::int64_t> clock_ahead_us) {
     Row row{std::to_string(number), node.host};
-    if (!node.facts) {
+    if (!node.info) {
         row.resize(heading.size(), "-");
         row[3] = node.way + ": no";
         return row;
     }
-    const auto& facts = *node.facts;
-    row.insert(row.end(), {facts.host_name, node.way, facts.dtrain, or_dash(facts.mpi), or_dash(facts.nccl),
-                           facts.worker_error.empty() ? std::to_string(facts.gpus) : "-", connections(node),
+    const auto& info = *node.info;
+    row.insert(row.end(), {info.host_name, node.way, info.dtrain, or_dash(info.mpi), or_dash(info.nccl),
+                           info.worker_error.empty() ? std::to_string(info.gpus) : "-", connections(node),
                            max_round_trip(node), clock_text(clock_ahead_us),
-                           bytes_or_unlimited(facts.shm_bytes), bytes_or_unlimited(facts.memlock),
-                           facts.open_files == unlimited ? "unlimited" : std::to_string(facts.open_files),
-                           facts.log_dir_error.empty() ? "ok" : "no"});
+                           bytes_or_unlimited(info.shm_bytes), bytes_or_unlimited(info.memlock),
+                           info.open_files == unlimited ? "unlimited" : std::to_string(info.open_files),
+                           info.log_dir_error.empty() ? "ok" : "no"});
     return row;
 }
 

@@ -14,7 +14,7 @@
 #include "base/redact.hpp"
 #include "base/text.hpp"
 #include "launch/hang_report.hpp"
-#include "launch/rank_facts.hpp"
+#include "launch/rank_info.hpp"
 #include "launch/report_file.hpp"
 
 namespace dtrain::launch {
@@ -43,7 +43,7 @@ std::vector<cluster::Event> done_ranks(const JobState& job) {
     return out;
 }
 
-std::vector<report::Fact> page_facts(const Plan& plan, const Options& options) {
+std::vector<report::Fact> page_info(const Plan& plan, const Options& options) {
     auto command = std::vector{options.script};
     command.insert(command.end(), options.script_arguments.begin(), options.script_arguments.end());
     return {{"dtrain", version},
@@ -66,16 +66,16 @@ Conclusion::Conclusion(const Plan& plan, const Options& options, const Environme
       environment_(environment),
       restarts_(restarts),
       page_(page),
-      facts_(facts_of(plan, host_name())) {
-    for (const auto& rank : facts_) log_begins_.push_back(options.log_overwrite ? 0 : size_or_zero(rank.log));
-    if (page_ != nullptr) page_->begin(places_of(plan, facts_), page_facts(plan, options), run_record(plan));
+      info_(info_of(plan, host_name())) {
+    for (const auto& rank : info_) log_begins_.push_back(options.log_overwrite ? 0 : size_or_zero(rank.log));
+    if (page_ != nullptr) page_->begin(places_of(plan, info_), page_info(plan, options), run_record(plan));
 }
 
 Ending Conclusion::ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const {
-    std::vector<std::string> machine_facts;
+    std::vector<std::string> machine_info;
     if (const auto kills = oom_watch_.kills_since(); kills && kills->count > 0)
-        machine_facts.push_back(kills->to_sentence());
-    if (const auto reached = pids_watch_.reached_since()) machine_facts.push_back(*reached);
+        machine_info.push_back(kills->to_sentence());
+    if (const auto reached = pids_watch_.reached_since()) machine_info.push_back(*reached);
     Ending ending{.engine = to_string(plan_.engine),
                   .engine_status = ended.engine_status,
                   .asked_to_stop_by = ended.asked_to_stop_by,
@@ -83,19 +83,19 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
                   .engine_text = ended.engine_text,
                   .restarts = restarts_,
                   .machine = host_name(),
-                  .machine_facts = join(machine_facts, "; ")};
+                  .machine_info = join(machine_info, "; ")};
     if (!ended.hung.empty()) {
         ending.stop_reason = hang_reason(ended.hung);
         ending.stop_details = hang_places(ended.hung, [&](int rank) {
-            const auto& facts = facts_[static_cast<std::size_t>(rank)];
-            return facts.log + ".stacks" + (facts.is_here ? "" : " on " + facts.host);
+            const auto& info = info_[static_cast<std::size_t>(rank)];
+            return info.log + ".stacks" + (info.is_here ? "" : " on " + info.host);
         });
         if (auto done = done_before(done_ranks(ended.job))) ending.stop_details.push_back(std::move(*done));
         ending.stop_status = status_hung;
     } else if (ended.commanded_to_stop) {
         ending.stop_reason = why_stopped();
     }
-    if (ended.lost) ending.lost_node = facts_[static_cast<std::size_t>(*ended.lost)].node;
+    if (ended.lost) ending.lost_node = info_[static_cast<std::size_t>(*ended.lost)].node;
     ending.lost_because = ended.lost_because;
     return ending;
 }
@@ -104,9 +104,9 @@ FailureReport Conclusion::report_of(const Watched& ended, const Ending& ending) 
     const auto log_tail = [&](int rank) {
         const auto number = static_cast<std::size_t>(rank);
         const auto& sent = ended.job.output_of(rank);  // by a rank of another node
-        return sent.empty() ? tail_of(facts_[number].log, log_begins_[number]) : sent;
+        return sent.empty() ? tail_of(info_[number].log, log_begins_[number]) : sent;
     };
-    return redacted(examine(ended.job, ending, facts_, log_tail),
+    return redacted(examine(ended.job, ending, info_, log_tail),
                     KnownSecrets(environment_, options_.script_arguments));
 }
 
@@ -118,8 +118,8 @@ Conclusion::Outcome Conclusion::draw(
     for (const auto* ends : {&report.failed, &report.stopped})
         for (const auto& rank : *ends)
             if (const auto line = final_lines(report, rank);
-                line && !end_log(nodes[static_cast<std::size_t>(rank.rank)], rank.facts.log, *line))
-                append_line(rank.facts.log, *line);
+                line && !end_log(nodes[static_cast<std::size_t>(rank.rank)], rank.info.log, *line))
+                append_line(rank.info.log, *line);
     if (page_ != nullptr)
         page_->end(ended.job, report);
     else if (options_.report)

@@ -39,7 +39,7 @@ class Conclusion {
     };
 
     /// For those who ask about the job while it runs.
-    std::vector<PlannedRank> planned_ranks() const { return launch::planned_ranks(facts_, log_begins_); }
+    std::vector<PlannedRank> planned_ranks() const { return launch::planned_ranks(info_, log_begins_); }
 
     /// Tells everybody: on stderr, in --report, and in the logs of the ranks that were stopped.
     /// @param why_stopped asked where WatchOptions::stop_fd ended the job
@@ -57,7 +57,7 @@ class Conclusion {
     const Environment& environment_;
     int restarts_;
     RunPage* page_;
-    std::vector<RankFacts> facts_;
+    std::vector<RankInfo> info_;
     std::vector<std::uintmax_t> log_begins_;  ///< where the logs of this start begin
     OomWatch oom_watch_;
     PidsWatch pids_watch_;

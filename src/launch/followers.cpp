@@ -241,7 +241,7 @@ Plan Followers::start(Plan plan) {
     }
     if (!by_ssh_.empty()) log_info("{} reached by ssh", names_of({by_ssh_.begin(), by_ssh_.end()}));
     if (requests.size() + 1 == plan_.nodes.size()) std::erase(plan_.warnings, others_are_alike);
-    plan_ = with_facts(std::move(plan_), requests);
+    plan_ = with_info(std::move(plan_), requests);
     plan_.followed = !requests.empty();
     const auto own = options_.check ? std::nullopt : own_commands(requests, plan_);
     if (own && !std::exchange(reported_commands_, true)) log_info("{}", *own);

@@ -36,7 +36,7 @@ void JobMetrics::begin(const std::vector<PlannedRank>& planned, int restarts) {
     std::vector<MeasuredRank> ranks;
     for (int rank = 0; rank < nothing_yet.size(); ++rank) {
         const auto& plan = planned[static_cast<std::size_t>(rank)];
-        ranks.push_back({.view = rank_view(plan, nothing_yet, rank), .has_log_here = plan.facts.is_here});
+        ranks.push_back({.view = rank_view(plan, nothing_yet, rank), .has_log_here = plan.info.is_here});
     }
     const std::scoped_lock lock(mutex_);
     now_.state = "starting";

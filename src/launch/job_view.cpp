@@ -27,11 +27,11 @@ std::string state_of(const JobState& job, int rank) {
 
 RankView rank_view(const PlannedRank& planned, const JobState& job, int rank) {
     RankView out{.rank = rank,
-                 .role = planned.facts.role,
-                 .number = planned.facts.number,
-                 .host = planned.facts.host,
+                 .role = planned.info.role,
+                 .number = planned.info.number,
+                 .host = planned.info.host,
                  .state = state_of(job, rank),
-                 .log = planned.facts.log,
+                 .log = planned.info.log,
                  .log_begin = planned.log_begin};
     if (const auto& start = job.start_of(rank)) {
         out.pid = start->pid;
@@ -44,11 +44,11 @@ RankView rank_view(const PlannedRank& planned, const JobState& job, int rank) {
     return out;
 }
 
-std::vector<PlannedRank> planned_ranks(const std::vector<RankFacts>& facts,
+std::vector<PlannedRank> planned_ranks(const std::vector<RankInfo>& info,
                                        const std::vector<std::uintmax_t>& log_begins) {
     std::vector<PlannedRank> out;
-    for (std::size_t rank = 0; rank < facts.size(); ++rank)
-        out.push_back({.facts = facts[rank], .log_begin = log_begins[rank]});
+    for (std::size_t rank = 0; rank < info.size(); ++rank)
+        out.push_back({.info = info[rank], .log_begin = log_begins[rank]});
     return out;
 }
 

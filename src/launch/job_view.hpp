@@ -16,11 +16,11 @@ namespace dtrain::launch {
 
 /// What the plan says of a rank, and where its log began.
 struct PlannedRank {
-    RankFacts facts;
+    RankInfo info;
     std::uintmax_t log_begin = 0;  ///< bytes of earlier runs; known of logs of this machine only
 };
 
-std::vector<PlannedRank> planned_ranks(const std::vector<RankFacts>& facts,
+std::vector<PlannedRank> planned_ranks(const std::vector<RankInfo>& info,
                                        const std::vector<std::uintmax_t>& log_begins);
 
 struct RankView {

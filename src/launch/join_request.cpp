@@ -240,7 +240,7 @@ link::Accepted accepted_of(const Plan& plan, int node) {
             .members = plan.servers ? members_text(node_of(plan, node)) : ""};
 }
 
-Plan with_facts(Plan plan, const std::map<int, link::JoinRequest>& requests) {
+Plan with_info(Plan plan, const std::map<int, link::JoinRequest>& requests) {
     for (const auto& [number, request] : requests) {
         auto& node = plan.nodes[static_cast<std::size_t>(number)];
         node.cuda_visible_devices = request.visible_gpus;

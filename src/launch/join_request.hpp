@@ -39,7 +39,7 @@ link::Accepted accepted_of(const Plan& plan, int node);
 
 /// The plan with what the followers know of their own machines in place of what was assumed.
 /// @param requests by node
-Plan with_facts(Plan plan, const std::map<int, link::JoinRequest>& requests);
+Plan with_info(Plan plan, const std::map<int, link::JoinRequest>& requests);
 
 /// What is different about the command that a follower runs, for people: "b.py" in place of node 0's "a.py".
 /// Secrets are hidden. Nothing when it is the same, in the same folder.

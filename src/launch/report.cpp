@@ -44,7 +44,7 @@ bool somebody_vanished(const JobState& job, const Ending& ending, const std::vec
 /// Puts together what the parts of a launch know of each rank.
 class Examination {
   public:
-    Examination(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,
+    Examination(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,
                 const std::function<std::string(int)>& log_tail)
         : job_(job), ending_(ending), ranks_(ranks), log_tail_(log_tail) {}
 
@@ -99,12 +99,12 @@ class Examination {
     }
 
     RankEnd end_of(int rank) const {
-        RankEnd out{.rank = rank, .facts = ranks_.at(static_cast<std::size_t>(rank)), .how = How::vanished};
+        RankEnd out{.rank = rank, .info = ranks_.at(static_cast<std::size_t>(rank)), .how = How::vanished};
         const auto& start = job_.start_of(rank);
         const auto& end = job_.end_of(rank);
         if (start) out.pid = start->pid;
         for (const auto& event : {start, end})
-            if (event && !event->host.empty()) out.facts.host = event->host;
+            if (event && !event->host.empty()) out.info.host = event->host;
         if (!end) return out;
         out.how = how_of(*end, job_.was_stopped_by_us(rank));
         out.status = {.code = end->code, .signal = end->signal};
@@ -122,8 +122,8 @@ class Examination {
     /// mpirun 4.1 calls a node as it was told to, 5 as the machine does itself, without the domain.
     bool is_on(int rank, const std::string& node) const {
         const auto& start = job_.start_of(rank);
-        const auto& facts = ranks_.at(static_cast<std::size_t>(rank));
-        return facts.node == node || facts.mpirun_name == node ||
+        const auto& info = ranks_.at(static_cast<std::size_t>(rank));
+        return info.node == node || info.mpirun_name == node ||
                (start && (start->host == node || start->host.starts_with(node + ".")));
     }
 
@@ -176,8 +176,8 @@ class Examination {
             if (nothing_was_started())
                 report_.not_started =
                     start_refused_by_shell(ending_.engine_text)
-                        .value_or(ending_.machine_facts.empty() ? ending_.engine + " could not start it"
-                                                                : ending_.machine_facts);
+                        .value_or(ending_.machine_info.empty() ? ending_.engine + " could not start it"
+                                                               : ending_.machine_info);
         }
         for (const auto& failure : failures) {
             const bool swept_away = failure.kind == Event::Kind::stopped && cause_is_known;
@@ -213,9 +213,9 @@ class Examination {
         const auto tail = log_tail_(cause.rank);
         report_.last_lines = last_lines(tail, shown_log_lines);
         if (cause.how == How::vanished) {
-            if (cause.facts.host == ending_.machine && !ending_.machine_facts.empty() &&
+            if (cause.info.host == ending_.machine && !ending_.machine_info.empty() &&
                 report_.not_started.empty())
-                report_.hints.push_back(ending_.machine_facts);
+                report_.hints.push_back(ending_.machine_info);
             return;
         }
         if (cause.told) return;
@@ -234,8 +234,7 @@ class Examination {
         const auto& cause = report_.failed.front();
         std::size_t told = 0;
         for (const auto& error : job_.gpu_errors()) {
-            if (error.host == cause.facts.host && cause.detail.find(error.text) != std::string::npos)
-                continue;
+            if (error.host == cause.info.host && cause.detail.find(error.text) != std::string::npos) continue;
             if (++told > described_ranks) break;
             const auto ranks = ranks_on(error.host);
             report_.hints.push_back(fmt::format("on {}, where {} {} ran, {}", error.host,
@@ -270,8 +269,8 @@ class Examination {
     void find_errors() {
         for (auto* ends : {&report_.failed, &report_.stopped, &report_.silent})
             for (auto& end : *ends)
-                if (end.facts.role == server_role)
-                    end.error = server_complaint(log_tail_(end.rank), end.facts.number).value_or("");
+                if (end.info.role == server_role)
+                    end.error = server_complaint(log_tail_(end.rank), end.info.number).value_or("");
         if (report_.failed.empty()) return;
         auto& cause = report_.failed.front();
         if (cause.error.empty() && (cause.how == How::exited || cause.told))
@@ -309,14 +308,14 @@ class Examination {
 
     const JobState& job_;
     const Ending& ending_;
-    const std::vector<RankFacts>& ranks_;
+    const std::vector<RankInfo>& ranks_;
     const std::function<std::string(int)>& log_tail_;
     FailureReport report_;
 };
 
 }  // namespace
 
-FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,
+FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,
                       const std::function<std::string(int rank)>& log_tail) {
     return Examination(job, ending, ranks, log_tail).result();
 }

@@ -18,7 +18,7 @@ inline constexpr std::size_t shown_log_lines = 20;
 inline constexpr std::size_t described_ranks = 8;  ///< of each kind, beside the cause; all are named
 
 /// What the plan says of a rank.
-struct RankFacts {
+struct RankInfo {
     std::string role = "trainer";  ///< in parameter-server jobs: server, worker, heter_worker
     int number = 0;                ///< among those of its role, as in its log's name; a trainer's is its rank
     std::string node;              ///< its node as the plan calls it
@@ -28,7 +28,7 @@ struct RankFacts {
     std::vector<std::string> gpus;  ///< ids as users know them; empty: none
     std::string log;                ///< absolute path
     std::string mpirun_name;        ///< its node as mpirun calls it
-    friend bool operator==(const RankFacts&, const RankFacts&) = default;
+    friend bool operator==(const RankInfo&, const RankInfo&) = default;
 };
 
 /// What is known when nothing of the job runs any more, beside the ranks' events.
@@ -45,7 +45,7 @@ struct Ending {
     std::string lost_node;                  ///< the node of which nothing was heard any more
     std::string lost_because;               ///< what is known of the reason; "" for nothing
     std::string machine;                    ///< where dtrain-launch runs
-    std::string machine_facts;              ///< what it says about ranks there that could not tell themselves
+    std::string machine_info;               ///< what it says about ranks there that could not tell themselves
 };
 
 /// How one rank ended.
@@ -59,7 +59,7 @@ struct RankEnd {
     };
 
     int rank = 0;
-    RankFacts facts;  ///< with the host that the rank itself told
+    RankInfo info;  ///< with the host that the rank itself told
     How how = How::exited;
     ExitStatus status;
     int pid = 0;                    ///< of the program; 0: not known
@@ -114,7 +114,7 @@ struct FailureReport {
 /// failed by themselves; and when ranks ended together, see put_reporter_first().
 /// @param ranks one for each rank of the job
 /// @param log_tail what a rank has written last
-FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankFacts>& ranks,
+FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,
                       const std::function<std::string(int rank)>& log_tail);
 
 /// The report with no secret in it.

@@ -94,16 +94,16 @@ class Members {
 
 void add_rank(Members& members, const RankEnd& end) {
     members.number("rank", end.rank);
-    members.text("role", end.facts.role);
-    members.number("number", end.facts.number);
-    members.text("host", end.facts.host);
-    members.number("local_rank", end.facts.local_rank);
-    members.texts("gpus", end.facts.gpus);
+    members.text("role", end.info.role);
+    members.number("number", end.info.number);
+    members.text("host", end.info.host);
+    members.number("local_rank", end.info.local_rank);
+    members.texts("gpus", end.info.gpus);
     members.text("how", name_of(end.how));
     members.status(end.status, end.how != RankEnd::How::vanished);
     members.number_or_null("pid", end.pid != 0 ? std::optional(end.pid) : std::nullopt);
     members.number_or_null("seconds", end.seconds);
-    members.text("log", end.facts.log);
+    members.text("log", end.info.log);
     members.text("detail", end.detail);
     members.text_or_null("exception", end.exception);
     members.text_or_null("error", end.error);

@@ -15,33 +15,33 @@ namespace {
 using How = RankEnd::How;
 
 bool is_trainer(const RankEnd& end) {
-    return end.facts.role == "trainer";
+    return end.info.role == "trainer";
 }
 
 std::string name_of(const RankEnd& end) {
     if (is_trainer(end)) return fmt::format("rank {}", end.rank);
-    return fmt::format("{} {} (rank {})", end.facts.role, end.facts.number, end.rank);
+    return fmt::format("{} {} (rank {})", end.info.role, end.info.number, end.rank);
 }
 
 /// The file, and its node where that is another one.
 std::string where(const RankEnd& end) {
-    return end.facts.is_here ? end.facts.log : fmt::format("{} on {}", end.facts.log, end.facts.host);
+    return end.info.is_here ? end.info.log : fmt::format("{} on {}", end.info.log, end.info.host);
 }
 
 std::string log_name(const RankEnd& end) {
-    return std::filesystem::path(end.facts.log).filename().string();
+    return std::filesystem::path(end.info.log).filename().string();
 }
 
 /// "ranks [0,2]"; "server [1], workers [0,3]" in parameter-server jobs.
 std::string list_of(const std::vector<RankEnd>& ends) {
     std::vector<std::pair<std::string, std::vector<int>>> by_role;
     for (const auto& end : ends) {
-        const auto noun = is_trainer(end) ? "rank" : end.facts.role;
+        const auto noun = is_trainer(end) ? "rank" : end.info.role;
         const auto known = std::find_if(by_role.begin(), by_role.end(),
                                         [&](const auto& group) { return group.first == noun; });
         auto& numbers =
             known == by_role.end() ? by_role.emplace_back(noun, std::vector<int>{}).second : known->second;
-        numbers.push_back(end.facts.number);
+        numbers.push_back(end.info.number);
     }
     std::vector<std::string> groups;
     for (auto& [noun, numbers] : by_role) {
@@ -59,18 +59,17 @@ std::vector<RankEnd> those(const std::vector<RankEnd>& ends, How how) {
 }
 
 std::string sentence(const RankEnd& end) {
-    return fmt::format("{} on {}: {}", name_of(end), end.facts.host, how_it_ended(end));
+    return fmt::format("{} on {}: {}", name_of(end), end.info.host, how_it_ended(end));
 }
 
 /// "local rank 1, GPU 4, pid 4711, 2.5 s after its start".
-std::string facts_of(const RankEnd& end) {
-    std::vector<std::string> facts{fmt::format("local rank {}", end.facts.local_rank)};
-    if (!end.facts.gpus.empty())
-        facts.push_back(
-            fmt::format("{} {}", plural(end.facts.gpus.size(), "GPU"), join(end.facts.gpus, ",")));
-    if (end.pid != 0) facts.push_back(fmt::format("pid {}", end.pid));
-    if (end.seconds) facts.push_back(fmt::format("{:.1f} s after its start", *end.seconds));
-    return join(facts, ", ");
+std::string info_of(const RankEnd& end) {
+    std::vector<std::string> info{fmt::format("local rank {}", end.info.local_rank)};
+    if (!end.info.gpus.empty())
+        info.push_back(fmt::format("{} {}", plural(end.info.gpus.size(), "GPU"), join(end.info.gpus, ",")));
+    if (end.pid != 0) info.push_back(fmt::format("pid {}", end.pid));
+    if (end.seconds) info.push_back(fmt::format("{:.1f} s after its start", *end.seconds));
+    return join(info, ", ");
 }
 
 std::string why_lost(const FailureReport& report) {
@@ -93,9 +92,9 @@ std::string block_of_vanished(const FailureReport& report) {
                                   list_of(vanished), why_lost(report), report.engine,
                                   report.engine_status.to_string());
     for (std::size_t i = 0; i < std::min(vanished.size(), described_ranks); ++i)
-        text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].facts.host,
-                            vanished[i].pid != 0 ? facts_of(vanished[i])
-                                                 : facts_of(vanished[i]) + ", no program of it was seen");
+        text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].info.host,
+                            vanished[i].pid != 0 ? info_of(vanished[i])
+                                                 : info_of(vanished[i]) + ", no program of it was seen");
     return text;
 }
 
@@ -104,21 +103,21 @@ std::string sentence_of_cause(const FailureReport& report) {
     auto text = sentence(*report.cause());
     if (report.waited_for.empty()) return text;
     const auto& first = report.waited_for.front();
-    text += fmt::format(", as it waited in vain for {} on {}", name_of(first), first.facts.host);
+    text += fmt::format(", as it waited in vain for {} on {}", name_of(first), first.info.host);
     if (const auto others = report.waited_for.size() - 1; others > 0)
         text += fmt::format(" and {} more", others);
     return text;
 }
 
 std::string waited_for_line(const RankEnd& end) {
-    return fmt::format("  it waited for {} on {}: {}, log: {}\n", name_of(end), end.facts.host, facts_of(end),
+    return fmt::format("  it waited for {} on {}: {}, log: {}\n", name_of(end), end.info.host, info_of(end),
                        where(end));
 }
 
 std::string block_of_cause(const FailureReport& report) {
     const auto& cause = *report.cause();
     auto text = cause.how == How::vanished ? block_of_vanished(report)
-                                           : sentence_of_cause(report) + "\n  " + facts_of(cause) + "\n";
+                                           : sentence_of_cause(report) + "\n  " + info_of(cause) + "\n";
     if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
     if (!cause.error.empty()) text += fmt::format("  error: {}\n", cause.error);
     for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
@@ -168,7 +167,7 @@ std::string rest_of_the_job(const FailureReport& report) {
                  [](const auto& end) { return end.exited_while_stopped() || !end.error.empty(); });
     std::ranges::stable_partition(notable, [](const auto& end) { return !end.error.empty(); });
     text += described(notable, [](const RankEnd& end) {
-        return fmt::format("  of them {} on {} ended with {}", name_of(end), end.facts.host,
+        return fmt::format("  of them {} on {} ended with {}", name_of(end), end.info.host,
                            end.status.to_string());
     });
     if (!by_others.empty())
@@ -187,9 +186,9 @@ std::string abort_lines(const FailureReport& report) {
     for (const auto& role : report.roles) {
         std::vector<int> numbers;
         for (const auto& end : report.failed)
-            if (end.facts.role == role.name && !end.followed) numbers.push_back(end.facts.number);
+            if (end.info.role == role.name && !end.followed) numbers.push_back(end.info.number);
         if (numbers.empty()) continue;
-        const bool has_cause = report.cause()->facts.role == role.name && !report.cause()->followed;
+        const bool has_cause = report.cause()->info.role == role.name && !report.cause()->followed;
         std::sort(numbers.begin() + (has_cause ? 1 : 0), numbers.end());
         text += fmt::format(
             "ABORT!!! Out of all {} {}s, the {} process with rank=[{}] was aborted. Please check its log.\n",
@@ -255,9 +254,9 @@ std::string report_text(const FailureReport& report) {
 std::optional<std::string> final_lines(const FailureReport& report, const RankEnd& rank) {
     const auto* cause = report.cause();
     const auto see_cause = [&] {
-        const bool same_host = cause->facts.host == rank.facts.host;
-        return fmt::format("{} failed on {}; see {}{}", name_of(*cause), cause->facts.host,
-                           same_host ? cause->facts.log : log_name(*cause), same_host ? "" : " there");
+        const bool same_host = cause->info.host == rank.info.host;
+        return fmt::format("{} failed on {}; see {}{}", name_of(*cause), cause->info.host,
+                           same_host ? cause->info.log : log_name(*cause), same_host ? "" : " there");
     };
     if (rank.followed)
         return fmt::format("dtrain: ended with {} because {}", rank.status.to_string(), see_cause());

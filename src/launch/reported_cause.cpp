@@ -19,7 +19,7 @@ using How = RankEnd::How;
 constexpr std::size_t max_inspected = 256;
 
 bool is_server(const RankEnd& end) {
-    return end.facts.role == server_role;
+    return end.info.role == server_role;
 }
 
 /// Who has told may still be waiting for MPI's end when another rank's end has everybody stopped.
@@ -47,7 +47,7 @@ class Reporters {
     /// One that was stopped counts when the first rank repeats its words.
     std::optional<int> server() const {
         const auto complaint = [&](const RankEnd& end) {
-            return is_server(end) ? server_complaint(log_tail_(end.rank), end.facts.number) : std::nullopt;
+            return is_server(end) ? server_complaint(log_tail_(end.rank), end.info.number) : std::nullopt;
         };
         const auto told = first(ends_, [&](const RankEnd& end) { return complaint(end).has_value(); });
         if (told || !said_) return told;

@@ -40,7 +40,7 @@
 #include "launch/paddle_files.hpp"
 #include "launch/planner.hpp"
 #include "launch/program.hpp"
-#include "launch/rank_facts.hpp"
+#include "launch/rank_info.hpp"
 #include "launch/rendezvous.hpp"
 #include "launch/report_file.hpp"
 #include "launch/run_submit.hpp"
@@ -319,7 +319,7 @@ class Launch {
     }
 
     StartCommand command_for(const Plan& plan, const std::string& token, const StartOrder& order) const {
-        StartFacts start{.token = token, .restarts = {}, .run = order.run, .heartbeats = {}};
+        StartInfo start{.token = token, .restarts = {}, .run = order.run, .heartbeats = {}};
         if (wants_page()) start.run_record = run_record(plan);
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = order.restarts;
         if (nodes_send_heartbeats(plan)) start.heartbeats = between_heartbeats;

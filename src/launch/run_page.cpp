@@ -48,20 +48,20 @@ report::Failure failure_of(const FailureReport& report) {
     report::Failure failure{.headline = first_line(text), .text = text};
     if (const auto* cause = report.cause()) {
         const auto add = [&](const char* name, const std::string& value) {
-            if (!value.empty()) failure.facts.push_back({name, value});
+            if (!value.empty()) failure.info.push_back({name, value});
         };
         add("rank", std::to_string(cause->rank));
-        if (cause->facts.role != "trainer")
-            add("role", fmt::format("{} {}", cause->facts.role, cause->facts.number));
-        add("node", cause->facts.host);
-        add("GPU", join(cause->facts.gpus, ", "));
+        if (cause->info.role != "trainer")
+            add("role", fmt::format("{} {}", cause->info.role, cause->info.number));
+        add("node", cause->info.host);
+        add("GPU", join(cause->info.gpus, ", "));
         add("why", how_it_ended(*cause));
         add("exception", cause->exception);
         add("error", cause->error);
         for (const auto& end : report.waited_for)
-            add("waited for", fmt::format("rank {} on {}, log {}", end.rank, end.facts.host, end.facts.log));
+            add("waited for", fmt::format("rank {} on {}, log {}", end.rank, end.info.host, end.info.log));
         add("hint", join(report.hints, "; "));
-        add("log", cause->facts.log);
+        add("log", cause->info.log);
     }
     return failure;
 }
@@ -80,10 +80,10 @@ std::string outcome_of(const FailureReport& report) {
 
 }  // namespace
 
-std::vector<report::RankPlace> places_of(const Plan& plan, const std::vector<RankFacts>& facts) {
+std::vector<report::RankPlace> places_of(const Plan& plan, const std::vector<RankInfo>& info) {
     std::vector<report::RankPlace> places;
     for (const auto* rank : plan.ranks()) {
-        const auto& known = facts.at(static_cast<std::size_t>(rank->rank));
+        const auto& known = info.at(static_cast<std::size_t>(rank->rank));
         places.push_back({.rank = rank->rank,
                           .role = known.role,
                           .host = known.host,
@@ -156,9 +156,9 @@ void add_measured(report::Run& run, report::Run measured) {
     run.slow_epochs = std::move(measured.slow_epochs);
     if (run.gpus.empty()) run.gpus = std::move(measured.gpus);
     if (!measured.title.empty()) run.title = std::move(measured.title);
-    for (auto& fact : measured.facts)
-        if (std::ranges::find(run.facts, fact.name, &report::Fact::name) == run.facts.end())
-            run.facts.push_back(std::move(fact));
+    for (auto& fact : measured.info)
+        if (std::ranges::find(run.info, fact.name, &report::Fact::name) == run.info.end())
+            run.info.push_back(std::move(fact));
 }
 
 bool RunPage::is_page(const std::string& file) {
@@ -168,11 +168,11 @@ bool RunPage::is_page(const std::string& file) {
 RunPage::RunPage(std::string file, mode_t mode, std::string title)
     : file_(std::move(file)), mode_(mode), run_{.title = std::move(title), .began = report::time_now()} {}
 
-void RunPage::begin(std::vector<report::RankPlace> places, std::vector<report::Fact> facts,
+void RunPage::begin(std::vector<report::RankPlace> places, std::vector<report::Fact> info,
                     std::string record) {
     ++starts_;
     run_.places = std::move(places);
-    run_.facts = std::move(facts);
+    run_.info = std::move(info);
     run_.outcome = "running";
     run_.failure.reset();
     record_ = std::move(record);

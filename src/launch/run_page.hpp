@@ -15,7 +15,7 @@
 namespace dtrain::launch {
 
 /// Where the plan has put the ranks.
-std::vector<report::RankPlace> places_of(const Plan& plan, const std::vector<RankFacts>& facts);
+std::vector<report::RankPlace> places_of(const Plan& plan, const std::vector<RankInfo>& info);
 
 /// What came of a start of a job, for its page: the lives of its ranks, and who failed. Earlier starts stay.
 /// Pure.
@@ -23,7 +23,7 @@ std::vector<report::RankPlace> places_of(const Plan& plan, const std::vector<Ran
 /// @param now seconds since 1970
 void add_start(report::Run& run, int number, const JobState& job, const FailureReport& report, double now);
 
-/// What a native job has measured in a start: rows, times of ranks, facts, events. Pure.
+/// What a native job has measured in a start: rows, times of ranks, info, events. Pure.
 void add_measured(report::Run& run, report::Run measured);
 
 /// The page of --report FILE.html: one for all starts of a job.
@@ -37,7 +37,7 @@ class RunPage {
 
     /// A start begins. Writes the page, so that there is one whatever happens.
     /// @param record that a native job will write
-    void begin(std::vector<report::RankPlace> places, std::vector<report::Fact> facts, std::string record);
+    void begin(std::vector<report::RankPlace> places, std::vector<report::Fact> info, std::string record);
 
     /// It has ended. Writes the page. @param report without secrets
     void end(const JobState& job, const FailureReport& report);

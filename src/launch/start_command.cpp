@@ -13,7 +13,7 @@ namespace dtrain::launch {
 namespace {
 
 Environment variables_of_workers(const Plan& plan, const Options& options, Engine engine,
-                                 const StartFacts& start) {
+                                 const StartInfo& start) {
     const bool as_root = ::geteuid() == 0;
     auto out = engine == Engine::mpirun ? worker_environment(plan, options, start.token, as_root)
                                         : srun_worker_environment(plan, options, start.token, as_root);
@@ -31,8 +31,7 @@ Environment variables_of_workers(const Plan& plan, const Options& options, Engin
 }  // namespace
 
 StartCommand start_command(const Plan& plan, const Options& options, const Planner& planner,
-                           const Environment& environment, const Environment& given,
-                           const StartFacts& start) {
+                           const Environment& environment, const Environment& given, const StartInfo& start) {
     auto added = variables_of_workers(plan, options, planner.engine(), start);
     // That of a job in one of whose ranks this one is started.
     if (!start.restarts && environment.has("DTRAIN_RUN_ID")) added.set("DTRAIN_RUN_ID", "");

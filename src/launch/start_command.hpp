@@ -20,7 +20,7 @@ struct StartCommand {
 };
 
 /// One start of a job.
-struct StartFacts {
+struct StartInfo {
     std::string token;                               ///< carried by all of its processes
     std::optional<int> restarts;                     ///< before it; not told where there can be none
     std::string run = {};                            ///< mark of the job, told with restarts
@@ -33,7 +33,7 @@ struct StartFacts {
 /// @param given that alone
 /// @throws UsageError for options that workers cannot be told
 StartCommand start_command(const Plan& plan, const Options& options, const Planner& planner,
-                           const Environment& environment, const Environment& given, const StartFacts& start);
+                           const Environment& environment, const Environment& given, const StartInfo& start);
 
 /// The name by which Slurm knows the step of a start.
 std::string step_name(const std::string& token);

@@ -225,8 +225,8 @@ void Head::serve_agents(const std::string& path) {
                         .make_room = [this] { return make_room(); }});
 }
 
-void Head::begin_run(const JobFacts& facts, std::vector<std::string> names, std::vector<std::string> hosts) {
-    facts_ = facts;
+void Head::begin_run(const JobInfo& info, std::vector<std::string> names, std::vector<std::string> hosts) {
+    info_ = info;
     names_ = std::move(names);
     hosts_ = std::move(hosts);
     ++run_;
@@ -241,8 +241,8 @@ void Head::run_on(int agent, const RunOn& wish) {
         agent_of_[node] = agent;
         send(node, RunDaemon{.run = run_,
                              .command = wish.command,
-                             .job_token = facts_.job_token,
-                             .grace_ms = static_cast<int>(facts_.grace.count())});
+                             .job_token = info_.job_token,
+                             .grace_ms = static_cast<int>(info_.grace.count())});
     } else if (const auto lost = lost_.find(node); lost != lost_.end()) {
         agents_->send(agent, DaemonEnded{.run = run_, .status = 1, .reason = lost->second});
     } else {

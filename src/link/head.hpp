@@ -22,7 +22,7 @@
 namespace dtrain::link {
 
 /// What mpirun's daemons get beside their command.
-struct JobFacts {
+struct JobInfo {
     std::string job_token;
     std::chrono::milliseconds grace{0};
 };
@@ -67,7 +67,7 @@ class Head {
     /// The next mpirun's daemons are of this job.
     /// @param names of the nodes as mpirun knows them
     /// @param hosts where the nodes are found
-    void begin_run(const JobFacts& facts, std::vector<std::string> names, std::vector<std::string> hosts);
+    void begin_run(const JobInfo& info, std::vector<std::string> names, std::vector<std::string> hosts);
 
     /// Nodes whose followers are gone, and why.
     const std::map<int, std::string>& lost() const { return lost_; }
@@ -108,7 +108,7 @@ class Head {
     std::map<int, JoinRequest> requests_;
     std::map<int, int> agent_of_;  ///< node -> agent
     std::unique_ptr<Agents> agents_;
-    JobFacts facts_;
+    JobInfo info_;
     std::vector<std::string> names_;
     std::vector<std::string> hosts_;
     int run_ = 0;

@@ -100,10 +100,10 @@ std::string tiles(const Run& run) {
     return out + "</div>";
 }
 
-std::string facts_list(const std::vector<Fact>& facts) {
-    if (facts.empty()) return "";
+std::string info_list(const std::vector<Fact>& info) {
+    if (info.empty()) return "";
     std::string out = "<dl>";
-    for (const auto& [name, value] : facts)
+    for (const auto& [name, value] : info)
         out += fmt::format("<dt>{}</dt><dd>{}</dd>", escaped(name), escaped(value));
     return out + "</dl>";
 }
@@ -112,7 +112,7 @@ std::string failure_box(const std::optional<Failure>& failure) {
     if (!failure) return "";
     auto out =
         fmt::format("<section class=\"card failure\" id=\"failure\"><h2>{}</h2>", escaped(failure->headline));
-    out += facts_list(failure->facts);
+    out += info_list(failure->info);
     if (!failure->text.empty()) out += fmt::format("<pre>{}</pre>", escaped(failure->text));
     return out + "</section>";
 }
@@ -380,8 +380,8 @@ std::string page_html(const Run& run) {
     for (const auto& part : {failure_box(run.failure), tiles(run), curves(run), phase_bars(run),
                              gpu_table(run), timeline(run), placement(run), events(run)})
         out += part + "\n";
-    if (!run.facts.empty())
-        out += "<section><h2>About this run</h2><div class=\"card\">" + facts_list(run.facts) +
+    if (!run.info.empty())
+        out += "<section><h2>About this run</h2><div class=\"card\">" + info_list(run.info) +
                "</div></section>\n";
     out += fmt::format(
         "</main>\n<script type=\"application/json\" id=\"run\">{}</script>\n<script>{}</script>\n",

@@ -36,7 +36,7 @@ std::string line_of(const nlohmann::ordered_json& json) {
 std::string begin_line(const Run& run) {
     nlohmann::ordered_json json{
         {"time", run.began}, {"seconds", 0}, {"event", "begin"}, {"title", run.title}};
-    for (const auto& [name, value] : run.facts) json[name] = value;
+    for (const auto& [name, value] : run.info) json[name] = value;
     return line_of(json);
 }
 

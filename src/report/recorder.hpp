@@ -18,7 +18,7 @@ namespace dtrain::report {
 /// when something cannot be written: that is complained of once.
 class Recorder {
   public:
-    /// Writes the beginning. @param run title, began, facts, places
+    /// Writes the beginning. @param run title, began, info, places
     Recorder(Outputs outputs, Run run, std::function<void(const std::string&)> complain);
 
     void add(MetricRow row);

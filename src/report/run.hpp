@@ -84,9 +84,9 @@ struct RunEvent {
 
 /// Why a run failed.
 struct Failure {
-    std::string headline;          ///< "rank 1 on node7: killed by SIGKILL"
-    std::vector<Fact> facts = {};  ///< which rank, on which node, why
-    std::string text;              ///< all that was said about it
+    std::string headline;         ///< "rank 1 on node7: killed by SIGKILL"
+    std::vector<Fact> info = {};  ///< which rank, on which node, why
+    std::string text;             ///< all that was said about it
     friend bool operator==(const Failure&, const Failure&) = default;
 };
 
@@ -96,7 +96,7 @@ struct Run {
     std::string outcome = "running";  ///< or "done", "failed", "stopped"
     double began = 0;                 ///< seconds since 1970
     double seconds = 0;               ///< until its end, or until this was written
-    std::vector<Fact> facts = {};
+    std::vector<Fact> info = {};
     std::vector<MetricRow> rows = {};
     std::vector<RankPlace> places = {};
     std::vector<RankTimes> times = {};

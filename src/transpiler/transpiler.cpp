@@ -24,7 +24,7 @@ namespace {
 
 using transpiler::UpdatePart;
 
-constexpr std::int64_t min_block_size = 8192;
+constexpr std::int64_t smallest_block_size = 8192;
 
 void check(const DistributeTranspilerConfig& config, const TranspileOptions& options,
            const std::vector<std::string>& endpoints) {
@@ -38,9 +38,9 @@ void check(const DistributeTranspilerConfig& config, const TranspileOptions& opt
             "transpile: collective_mode \"{}\" and local_sgd_steps {} go with mode \"collective\", whose "
             "trainers do without servers; with servers geo_sgd_mode exchanges every so many steps",
             config.collective_mode, config.local_sgd_steps));
-    if (config.min_block_size < min_block_size)
+    if (config.min_block_size < smallest_block_size)
         throw UsageError(fmt::format("transpile: min_block_size is {}, expected at least {}",
-                                     config.min_block_size, min_block_size));
+                                     config.min_block_size, smallest_block_size));
     if (config.geo_sgd_mode && options.sync_mode)
         throw UsageError(
             "transpile: geo_sgd_mode goes with sync_mode = false: trainers update by themselves");

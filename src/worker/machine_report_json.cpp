@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "topology/gpu_issues.hpp"
-#include "worker/machine_facts.hpp"
+#include "worker/machine_info.hpp"
 #include "worker/machine_report.hpp"
 
 namespace dtrain::worker {

@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 #include "topology/gpu_issues.hpp"
-#include "worker/machine_facts.hpp"
+#include "worker/machine_info.hpp"
 #include "worker/machine_report.hpp"
 
 namespace dtrain::worker {

@@ -23,7 +23,7 @@
 #include "base/text.hpp"
 #include "report/run.hpp"
 #include "topology/gpu_use.hpp"
-#include "worker/end_facts.hpp"
+#include "worker/end_info.hpp"
 #include "worker/gpu_inspection.hpp"
 #include "worker/log_follower.hpp"
 #include "worker/piped_log.hpp"
@@ -160,7 +160,7 @@ class Supervisor {
     }
 
     void note_xids() {
-        for (auto& fact : new_xid_facts(xids_, xid_watch_.take()))
+        for (auto& fact : new_xid_info(xids_, xid_watch_.take()))
             if (job_.warns_of_xids) tell(Event::Kind::gpu_error, std::move(fact));
     }
 
@@ -198,9 +198,9 @@ class Supervisor {
         event.pid = *program_;
         event.idle_ms = found->idle_time.count();
         event.text = found->where;
-        if (const auto facts = xid_facts(xids_); !facts.empty())
+        if (const auto info = xid_info(xids_); !info.empty())
             event.text = fmt::format("{}; {}", found->where.empty() ? "an unknown place" : found->where,
-                                     join(facts, "; "));
+                                     join(info, "; "));
         job_.report(event);
     }
 
@@ -234,8 +234,8 @@ class Supervisor {
                 report_use_of_gpus();
                 note_xids();
                 if (!ended_->success() && !stop_signal_)
-                    facts_ = facts_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
-                                          pids_watch_.reached_since(), no_room_for(job_.log));
+                    info_ = info_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
+                                        pids_watch_.reached_since(), no_room_for(job_.log));
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: the rest of its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) notify_others_once();
@@ -306,7 +306,7 @@ class Supervisor {
         event.code = ended_->code;
         event.signal = ended_->signal;
         event.time_us = ended_us_;
-        event.text = facts_;
+        event.text = info_;
         return event;
     }
 
@@ -358,7 +358,7 @@ class Supervisor {
     std::optional<int> stop_signal_;
     std::optional<ExitStatus> ended_;
     std::int64_t ended_us_ = 0;
-    std::string facts_;
+    std::string info_;
 };
 
 }  // namespace

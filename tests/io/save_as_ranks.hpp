@@ -17,9 +17,9 @@ namespace dtrain::tests {
 
 /// A file of format 3: what the ranks of a job do, one after the other. Returns where values lie in the file.
 /// @param max bytes of a piece
-inline std::vector<io::PieceFacts> save_as_ranks(const std::filesystem::path& path,
-                                                 const Checkpoint& checkpoint, int ranks,
-                                                 std::int64_t max = 100'000) {
+inline std::vector<io::PieceInfo> save_as_ranks(const std::filesystem::path& path,
+                                                const Checkpoint& checkpoint, int ranks,
+                                                std::int64_t max = 100'000) {
     const io::StoredCheckpoint stored(path, checkpoint);
     const auto& tensors = stored.tensors();
     std::vector<std::vector<std::byte>> memory;
@@ -29,7 +29,7 @@ inline std::vector<io::PieceFacts> save_as_ranks(const std::filesystem::path& pa
     stored.read(places);
     const auto pieces = io::cut_pieces(tensors, max);
     const auto layout = io::begin_checkpoint_file(path, checkpoint, tensors, pieces);
-    io::ShardFacts facts;
+    io::ShardInfo info;
     for (const auto& of_rank : io::deal_pieces(tensors, pieces, ranks)) {
         std::vector<io::WriteExtent> extents;
         for (const auto& piece : of_rank) {
@@ -40,10 +40,10 @@ inline std::vector<io::PieceFacts> save_as_ranks(const std::filesystem::path& pa
         }
         const auto sums = io::write_extents(path, extents);
         for (std::size_t i = 0; i < sums.size(); ++i)
-            facts.pieces.push_back({of_rank[i], extents[i].offset, sums[i]});
+            info.pieces.push_back({of_rank[i], extents[i].offset, sums[i]});
     }
-    io::finish_checkpoint_file(path, layout, {checkpoint, tensors, {facts}});
-    return facts.pieces;
+    io::finish_checkpoint_file(path, layout, {checkpoint, tensors, {info}});
+    return info.pieces;
 }
 
 }  // namespace dtrain::tests

@@ -155,9 +155,9 @@ TEST_F(DamagedDirectory, AnIndexThatSaysMoreThanTheShardsHaveIsRefused) {
     const auto before = shard.bytes;
     const std::int64_t rows = std::int64_t{1} << 44;
     tensor = {tensor.name, ElementType::float32, {rows}};
-    std::erase_if(shard.pieces, [](const io::PieceFacts& each) { return each.piece.tensor == 0; });
+    std::erase_if(shard.pieces, [](const io::PieceInfo& each) { return each.piece.tensor == 0; });
     std::erase_if(index.shards.at(1).pieces,
-                  [](const io::PieceFacts& each) { return each.piece.tensor == 0; });
+                  [](const io::PieceInfo& each) { return each.piece.tensor == 0; });
     shard.pieces.push_back({{0, 0, rows}, 4096, 0});
     shard.bytes = std::int64_t{1} << 50;
     io::write_index(path / io::index_name, index);

@@ -82,7 +82,7 @@ TEST(CheckpointFile, HDF5ReadsIt) {
 
 /// All positions under DTRAIN_STRESS, else those around each boundary of what is checked apart, and every
 /// 97th.
-std::set<std::size_t> positions(std::size_t bytes, const std::vector<PieceFacts>& pieces,
+std::set<std::size_t> positions(std::size_t bytes, const std::vector<PieceInfo>& pieces,
                                 const std::vector<TensorInfo>& tensors) {
     std::set<std::size_t> out;
     const std::size_t stride = std::getenv("DTRAIN_STRESS") != nullptr ? 1 : 97;

@@ -125,9 +125,9 @@ TEST_F(ClickCache, HasTheLogAndItsFingerprint) {
         EXPECT_EQ(cache.file.parent_path(), caches);
         EXPECT_THAT(cache.file.filename().string(), StartsWith("c.tsv-"));
         const ClickCacheFile file(cache.file);
-        EXPECT_EQ(file.facts().fingerprint, whole.fingerprint()) << count;
+        EXPECT_EQ(file.info().fingerprint, whole.fingerprint()) << count;
         EXPECT_EQ(file.bytes(), static_cast<std::int64_t>(std::filesystem::file_size(cache.file)));
-        ClickLog found{.integers = file.facts().integers, .slots = file.facts().slots};
+        ClickLog found{.integers = file.info().integers, .slots = file.info().slots};
         ClickBlock block;
         for (std::int64_t i = 0; i < file.blocks(); ++i) {
             file.read(i, block);
@@ -150,8 +150,8 @@ TEST_F(ClickCache, OfEveryFormat) {
         tests::write_bytes(log, text);
         const auto whole = ClickLog::read(log, layout);
         const ClickCacheFile file(prepare(layout).file);
-        EXPECT_EQ(file.facts().fingerprint, whole.fingerprint()) << text;
-        EXPECT_EQ(file.facts().samples, whole.size()) << text;
+        EXPECT_EQ(file.info().fingerprint, whole.fingerprint()) << text;
+        EXPECT_EQ(file.info().samples, whole.size()) << text;
     }
 }
 
@@ -235,10 +235,10 @@ TEST_F(ClickCache, IsTakenAgainWhileTheLogIsTheSame) {
     tests::write_bytes(log, lines(4001));
     std::filesystem::last_write_time(log, time + std::chrono::nanoseconds(1));
     EXPECT_EQ(prepare().flaw.value().what, "the log has changed");
-    EXPECT_EQ(ClickCacheFile(first.file).facts().samples, 4001);
+    EXPECT_EQ(ClickCacheFile(first.file).info().samples, 4001);
     changed = prepare(ClickColumns{1, 4});
     EXPECT_EQ(changed.flaw.value().what, "other columns of the log are read now");
-    EXPECT_EQ(ClickCacheFile(first.file).facts().slots, 4);
+    EXPECT_EQ(ClickCacheFile(first.file).info().slots, 4);
     EXPECT_FALSE(prepare(ClickColumns{1, 4}).is_new);
     EXPECT_THAT(made_files(), ElementsAre(first.file.filename().string()));
 }
@@ -283,7 +283,7 @@ TEST_F(ClickCache, DamageIsToldAndMended) {
         EXPECT_TRUE(reasons.contains(reason)) << reason;
 }
 
-/// The beginning of a cache with facts of anybody's choice, and the checksum that belongs to them.
+/// The beginning of a cache with info of anybody's choice, and the checksum that belongs to them.
 std::string head_with(std::string head, const std::string& key, const std::string& value) {
     const auto at = head.find(fmt::format("\"{}\":", key)) + key.size() + 3;
     head.replace(at, head.find_first_of(",}", at) - at, value);
@@ -399,7 +399,7 @@ TEST_F(ClickCache, OfManyAtATimeOneMakesIt) {
     int made = 0;
     for (auto& maker : makers) made += maker.get().is_new ? 1 : 0;
     EXPECT_EQ(made, 1);
-    EXPECT_EQ(ClickCacheFile(click_cache_of(log, caches)).facts().samples, 20'000);
+    EXPECT_EQ(ClickCacheFile(click_cache_of(log, caches)).info().samples, 20'000);
 }
 
 TEST_F(ClickCache, OneThatAnotherJobHasMadeAnewIsNotOpened) {
@@ -407,7 +407,7 @@ TEST_F(ClickCache, OneThatAnotherJobHasMadeAnewIsNotOpened) {
     const auto opened = [&] { open_click_cache(log, columns, caches); };
     EXPECT_THAT(message_of(opened), HasSubstr("[data] cache: cannot open"));
     prepare();
-    EXPECT_EQ(open_click_cache(log, columns, caches).facts().samples, 10);
+    EXPECT_EQ(open_click_cache(log, columns, caches).info().samples, 10);
     const auto file = prepare(ClickColumns{1, 4}).file;
     EXPECT_EQ(message_of(opened),
               file.string() +

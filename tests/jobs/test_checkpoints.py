@@ -202,8 +202,8 @@ def test_inspect_lists_the_checkpoints_of_a_folder(native, tmp_path, settings):
                                                           "epoch-000002"))
 
     def expected(name, *stands, ranks, state):
-        facts = (folder / name).stat()
-        written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(facts.st_mtime))
+        info = (folder / name).stat()
+        written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(info.st_mtime))
         return [*stands, written, ranks, "-", str(bytes_of(folder / name)), state]
 
     assert listed("job", tmp_path) == {

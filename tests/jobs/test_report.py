@@ -40,11 +40,11 @@ def host():
     return os.uname().nodename
 
 
-def expected(job, how, *facts, last_lines=""):
+def expected(job, how, *info, last_lines=""):
     tail = f"---- last lines of workerlog.1 ----\n{last_lines}----\n" if last_lines else ""
     return (f"dtrain-launch: rank 1 on {host()}: the program ended with {how}\n"
             "  local rank 1, pid #, # s after its start\n"
-            + "".join(f"  {fact}\n" for fact in facts)
+            + "".join(f"  {fact}\n" for fact in info)
             + f"  log: {job.folder}/log/workerlog.1\n{tail}then stopped by dtrain-launch: rank [0]\n{ABORT_1}")
 
 

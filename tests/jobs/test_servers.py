@@ -574,11 +574,11 @@ def test_inspect_lists_the_checkpoints_of_servers(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, epochs=1, servers="count = 2", checkpoint="every_steps = 60\nfull_every = 3")
     assert mpirun(3, [native, job], tmp_path).returncode == 0
     first, second, last = checkpoints(tmp_path / "job")
-    facts = listed("job", tmp_path)
-    assert [row[:3] + row[4:6] + row[7:] for row in facts.values()] == [
+    info = listed("job", tmp_path)
+    assert [row[:3] + row[4:6] + row[7:] for row in info.values()] == [
         ["0", "60", "60", "1", "2", "intact"], ["0", "120", "120", "1", "2", "intact"],
         ["1", "0", "157", "-", "2", "intact, latest"]]
-    assert list(facts) == [first.name, second.name, last.name]
+    assert list(info) == [first.name, second.name, last.name]
     chance = random.Random(3)
     for part in sorted(first.iterdir()):
         original = part.read_bytes()

@@ -19,7 +19,7 @@ using testing::Optional;
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-NodeFacts healthy(int number) {
+NodeInfo healthy(int number) {
     return {.port = 4000 + number,
             .host_name = "node" + std::to_string(number),
             .dtrain = "0.1.0",
@@ -39,7 +39,7 @@ std::vector<CheckedNode> healthy_nodes(int count) {
     std::vector<CheckedNode> nodes;
     for (int node = 0; node < count; ++node) {
         nodes.push_back({.host = "10.0.0." + std::to_string(node + 1), .way = node == 0 ? "here" : "ssh"});
-        nodes.back().facts = healthy(node);
+        nodes.back().info = healthy(node);
         for (int other = 0; other < count; ++other)
             if (other != node) nodes.back().probes.push_back({.to = other, .round_trip_us = 120});
     }
@@ -54,7 +54,7 @@ CheckWants job() {
 template <class Change>
 Finding about_last(const Change& change, const CheckWants& wants = job()) {
     auto nodes = healthy_nodes(3);
-    change(*nodes.back().facts);
+    change(*nodes.back().info);
     const auto findings = diagnose(nodes, wants);
     EXPECT_EQ(findings.size(), 1U);
     if (findings.size() != 1) return {};
@@ -82,22 +82,22 @@ TEST(CheckDiagnosis, NodesThatDoNotAnswerHaveTheirReason) {
 }
 
 TEST(CheckDiagnosis, WhatMustBeAlikeIsWhatMostNodesHave) {
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.dtrain = "0.0.9"; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.dtrain = "0.0.9"; }).text,
               "dtrain: 0.0.9, but 0.1.0 on 2 of 3 nodes");
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.mpi = "Open MPI 5.0.3"; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.mpi = "Open MPI 5.0.3"; }).text,
               "MPI: Open MPI 5.0.3, but Open MPI 4.1.4 on 2 of 3 nodes");
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.mpirun = "Open MPI 5.0"; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.mpirun = "Open MPI 5.0"; }).text,
               "mpirun in PATH: Open MPI 5.0, but Open MPI 4.1 on 2 of 3 nodes");
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.nccl = ""; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.nccl = ""; }).text,
               "NCCL: none, but 2.28.9 on 2 of 3 nodes");
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.gpus = 7; }).text, "GPUs: 7, but 8 on 2 of 3 nodes");
-    const auto model = about_last([](NodeFacts& facts) { facts.gpu_models = "NVIDIA H100"; });
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.gpus = 7; }).text, "GPUs: 7, but 8 on 2 of 3 nodes");
+    const auto model = about_last([](NodeInfo& info) { info.gpu_models = "NVIDIA H100"; });
     EXPECT_EQ(model.severity, Severity::warning);
 }
 
 TEST(CheckDiagnosis, OfTwoDifferentNodesTheFirstIsTakenForRight) {
     auto nodes = healthy_nodes(2);
-    nodes[0].facts->gpus = 4;
+    nodes[0].info->gpus = 4;
     const auto findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_EQ(findings[0].nodes, CpuSet::parse("1"));
@@ -105,84 +105,83 @@ TEST(CheckDiagnosis, OfTwoDifferentNodesTheFirstIsTakenForRight) {
 }
 
 TEST(CheckDiagnosis, AWorkerThatDoesNotRunIsOneFault) {
-    const auto finding = about_last([](NodeFacts& facts) {
-        facts.worker_error = "libmpi.so.40: cannot open shared object file";
-        facts.mpi = facts.nccl = facts.gpu_models = "";
-        facts.gpus = 0;
+    const auto finding = about_last([](NodeInfo& info) {
+        info.worker_error = "libmpi.so.40: cannot open shared object file";
+        info.mpi = info.nccl = info.gpu_models = "";
+        info.gpus = 0;
     });
     EXPECT_THAT(finding.text, HasSubstr("libmpi.so.40"));
 }
 
 TEST(CheckDiagnosis, LimitsThatAreTooLow) {
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.shm_bytes = facts.shm_free = gib / 16; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.shm_bytes = info.shm_free = gib / 16; }).text,
               "/dev/shm has only 64 MiB");
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.shm_bytes = facts.shm_free = 0; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.shm_bytes = info.shm_free = 0; }).text,
               "there is no /dev/shm");
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.shm_free = gib / 1024; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.shm_free = gib / 1024; }).text,
               "/dev/shm is full: 1 MiB of 64 GiB are free");
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.shm_bytes = facts.shm_free = gib / 2; }).severity,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.shm_bytes = info.shm_free = gib / 2; }).severity,
               Severity::warning);
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.open_files = 1023; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.open_files = 1023; }).text,
               "a process may have 1023 files open; 24 ranks want 1024");
     auto large = job();
     large.ranks_of_node = 1000;
-    EXPECT_THAT(about_last([](NodeFacts& facts) { facts.open_files = 1024; }, large).text,
+    EXPECT_THAT(about_last([](NodeInfo& info) { info.open_files = 1024; }, large).text,
                 HasSubstr("3000 ranks want 6256"));
 }
 
 TEST(CheckDiagnosis, LockedMemoryMattersForRdma) {
     auto nodes = healthy_nodes(2);
-    nodes[1].facts->memlock = 8 << 20;
+    nodes[1].info->memlock = 8 << 20;
     EXPECT_THAT(diagnose(nodes, job()), IsEmpty());
-    EXPECT_EQ(about_last([](NodeFacts& facts) {
-                  facts.memlock = 8 << 20;
-                  facts.rdma = true;
+    EXPECT_EQ(about_last([](NodeInfo& info) {
+                  info.memlock = 8 << 20;
+                  info.rdma = true;
               }).text,
               "memlock is 8 MiB, but RDMA wants to lock what it sends");
 }
 
 TEST(CheckDiagnosis, FoldersAndPrograms) {
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.log_dir_error = "Read-only file system"; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.log_dir_error = "Read-only file system"; }).text,
               "logs cannot be written into /home/a/log: Read-only file system");
-    EXPECT_THAT(
-        about_last([](NodeFacts& facts) { facts.working_dir_error = "No such file or directory"; }).text,
-        HasSubstr("/home/a"));
-    EXPECT_THAT(about_last([](NodeFacts& facts) { facts.gpu_error = "GPU-1 is ambiguous"; }).text,
+    EXPECT_THAT(about_last([](NodeInfo& info) { info.working_dir_error = "No such file or directory"; }).text,
+                HasSubstr("/home/a"));
+    EXPECT_THAT(about_last([](NodeInfo& info) { info.gpu_error = "GPU-1 is ambiguous"; }).text,
                 HasSubstr("CUDA_VISIBLE_DEVICES"));
-    EXPECT_THAT(about_last([](NodeFacts& facts) { facts.mpirun = ""; }).text, HasSubstr("no mpirun"));
+    EXPECT_THAT(about_last([](NodeInfo& info) { info.mpirun = ""; }).text, HasSubstr("no mpirun"));
     auto nodes = healthy_nodes(2);
-    nodes[1].facts->mpirun = "";
+    nodes[1].info->mpirun = "";
     auto by_srun = job();
     by_srun.mpirun = false;
     EXPECT_THAT(diagnose(nodes, by_srun), IsEmpty()) << "srun needs none";
 }
 
 TEST(CheckDiagnosis, GpusThatAreIllAndDriversThatAreTooOld) {
-    const auto broken = about_last([](NodeFacts& facts) {
-        facts.gpu_issues = {
+    const auto broken = about_last([](NodeInfo& info) {
+        info.gpu_issues = {
             {.gpu = 3, .is_fault = true, .text = "2 errors of its memory", .remedy = "reset it"}};
     });
     EXPECT_EQ(broken.text, "GPU 3: 2 errors of its memory");
     EXPECT_EQ(broken.remedy, "reset it");
     EXPECT_EQ(broken.severity, Severity::fault);
-    const auto slow = about_last([](NodeFacts& facts) {
-        facts.gpu_issues = {{.gpu = 0, .text = "slowed down by its heat", .remedy = "look after fans"}};
+    const auto slow = about_last([](NodeInfo& info) {
+        info.gpu_issues = {{.gpu = 0, .text = "slowed down by its heat", .remedy = "look after fans"}};
     });
     EXPECT_EQ(slow.severity, Severity::warning);
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.cuda_driver = "12.4"; }).text,
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.cuda_driver = "12.4"; }).text,
               "its GPU driver supports CUDA 12.4, but dtrain was built with 13.0");
     EXPECT_EQ(
-        about_last([](NodeFacts& facts) {
-            facts.gpu_issues = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "ill", .remedy = "reset"}};
+        about_last([](NodeInfo& info) {
+            info.gpu_issues = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "ill", .remedy = "reset"}};
         }).text,
         "GPU 0000:5f:00.0: ill");
-    const auto old_nccl = [](NodeFacts& facts) { facts.nccl_needed = "2.29.0"; };
+    const auto old_nccl = [](NodeInfo& info) { info.nccl_needed = "2.29.0"; };
     EXPECT_THAT(about_last(old_nccl).text, HasSubstr("NCCL 2.28.9 is loaded"));
-    EXPECT_EQ(about_last([](NodeFacts& facts) { facts.nccl_cuda = "12.4"; }).severity, Severity::warning);
-    EXPECT_THAT(about_last([](NodeFacts& facts) { facts.nccl = "2.28.3"; }).remedy, HasSubstr("refuses"));
+    EXPECT_EQ(about_last([](NodeInfo& info) { info.nccl_cuda = "12.4"; }).severity, Severity::warning);
+    EXPECT_THAT(about_last([](NodeInfo& info) { info.nccl = "2.28.3"; }).remedy, HasSubstr("refuses"));
     auto nodes = healthy_nodes(2);
-    nodes[0].facts->cuda_driver = "13.2";  // newer ones run it
-    nodes[1].facts->cuda_driver = "";      // no driver to compare
+    nodes[0].info->cuda_driver = "13.2";  // newer ones run it
+    nodes[1].info->cuda_driver = "";      // no driver to compare
     EXPECT_THAT(diagnose(nodes, job()), IsEmpty());
 }
 
@@ -240,8 +239,8 @@ TEST(CheckDiagnosis, AClockIsKnownFromEitherDirection) {
 
 TEST(CheckDiagnosis, FaultsComeBeforeWarnings) {
     auto nodes = healthy_nodes(3);
-    nodes[0].facts->shm_bytes = gib / 2;
-    nodes[1].facts->open_files = 10;
+    nodes[0].info->shm_bytes = gib / 2;
+    nodes[1].info->open_files = 10;
     const auto findings = diagnose(nodes, job());
     ASSERT_EQ(findings.size(), 2U);
     EXPECT_EQ(findings[0].severity, Severity::fault);
@@ -281,7 +280,7 @@ TEST(CheckText, HasARowForEachNodeThenFindingsThenTheSum) {
 
 TEST(CheckText, NodesWithTheSameFaultStandTogether) {
     auto nodes = healthy_nodes(5);
-    for (const std::size_t node : {1, 2, 4}) nodes[node].facts->open_files = 256;
+    for (const std::size_t node : {1, 2, 4}) nodes[node].info->open_files = 256;
     EXPECT_THAT(check_text(nodes, diagnose(nodes, job())),
                 HasSubstr("fault: nodes 1-2,4: a process may have 256"));
 }

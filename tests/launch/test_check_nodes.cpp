@@ -98,36 +98,36 @@ TEST(CheckMessages, ArriveAsTheyWereSent) {
     EXPECT_EQ(std::get<CheckTask>(parse_to_checked(to_line(ToChecked(task)))), task);
     const std::vector<CheckPeer> peers{{.node = 3, .host = "fe80::1", .port = 9}};
     EXPECT_EQ(std::get<std::vector<CheckPeer>>(parse_to_checked(to_line(ToChecked(peers)))), peers);
-    const NodeFacts facts{
+    const NodeInfo info{
         .port = 1, .host_name = "h", .shm_bytes = 5, .open_files = 1024, .log_dir_error = "full"};
-    EXPECT_EQ(std::get<NodeFacts>(*parse_from_checked(to_line(FromChecked(facts), "n"), "n")), facts);
+    EXPECT_EQ(std::get<NodeInfo>(*parse_from_checked(to_line(FromChecked(info), "n"), "n")), info);
     const ProbeResult result{.to = 2, .error = "", .round_trip_us = 80, .other_ahead_us = -3};
     EXPECT_EQ(std::get<ProbeResult>(*parse_from_checked(to_line(FromChecked(result), "n"), "n")), result);
 }
 
 TEST(CheckMessages, WhatOthersSayIsNoAnswer) {
-    for (const char* line : {"Welcome to node2", "", "n", "n {", "n {}", "n []", "n {\"facts\": 3}",
-                             "n {\"facts\": {\"port\": \"x\"}}"})
+    for (const char* line : {"Welcome to node2", "", "n", "n {", "n {}", "n []", "n {\"info\": 3}",
+                             "n {\"info\": {\"port\": \"x\"}}"})
         EXPECT_FALSE(parse_from_checked(line, "n")) << line;
-    EXPECT_FALSE(parse_from_checked(to_line(FromChecked(NodeFacts{}), "another"), "n"));
+    EXPECT_FALSE(parse_from_checked(to_line(FromChecked(NodeInfo{}), "another"), "n"));
     EXPECT_THROW(parse_to_checked("hello"), Error);
 }
 
-TEST(CheckFacts, ComeFromTheWorkersReport) {
-    const auto facts = with_machine_info({.host_name = "h"}, R"({
+TEST(CheckInfo, ComeFromTheWorkersReport) {
+    const auto info = with_machine_info({.host_name = "h"}, R"({
         "mpi": {"flavour": "Open MPI", "version": "4.1.4"}, "versions": {"nccl": null, "cuda_runtime": "13.0", "cuda_driver": null},
         "gpus": [{"index": 0, "model": "H200", "issues": []},
                  {"index": 1, "model": "H200", "issues": [{"fault": true, "text": "t", "remedy": "m"}]},
                  {"index": 2, "model": "A100", "issues": [{"fault": true, "text": "unseen", "remedy": ""}]}],
         "adapters": [{"rdma": false}, {"rdma": true}],
         "cuda_visible_devices": {"devices": [{"gpu": 0}, {"gpu": 1}], "error": null}})");
-    EXPECT_EQ(facts, (NodeFacts{.host_name = "h",
-                                .mpi = "Open MPI 4.1.4",
-                                .cuda_runtime = "13.0",
-                                .gpus = 2,
-                                .gpu_models = "H200",
-                                .gpu_issues = {{.gpu = 1, .is_fault = true, .text = "t", .remedy = "m"}},
-                                .rdma = true}));
+    EXPECT_EQ(info, (NodeInfo{.host_name = "h",
+                              .mpi = "Open MPI 4.1.4",
+                              .cuda_runtime = "13.0",
+                              .gpus = 2,
+                              .gpu_models = "H200",
+                              .gpu_issues = {{.gpu = 1, .is_fault = true, .text = "t", .remedy = "m"}},
+                              .rdma = true}));
     const auto hidden = with_machine_info({}, R"({
         "mpi": {"flavour": "Open MPI", "version": "4.1.4"},
         "versions": {"nccl": "2.28.9", "cuda_runtime": "13.0", "cuda_driver": "12.4", "gpu_driver": "550.54.15",
@@ -136,15 +136,15 @@ TEST(CheckFacts, ComeFromTheWorkersReport) {
         "other_gpus": [{"pci": "0000:5f:00.0", "issues": [{"fault": true, "text": "t", "remedy": "m"}]}]})");
     EXPECT_EQ(
         hidden,
-        (NodeFacts{.mpi = "Open MPI 4.1.4",
-                   .nccl = "2.28.9",
-                   .cuda_runtime = "13.0",
-                   .cuda_driver = "12.4",
-                   .gpu_driver = "550.54.15",
-                   .nccl_built = "2.28.7",
-                   .nccl_needed = "2.27.3",
-                   .nccl_cuda = "13.0",
-                   .gpu_issues = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "t", .remedy = "m"}}}));
+        (NodeInfo{.mpi = "Open MPI 4.1.4",
+                  .nccl = "2.28.9",
+                  .cuda_runtime = "13.0",
+                  .cuda_driver = "12.4",
+                  .gpu_driver = "550.54.15",
+                  .nccl_built = "2.28.7",
+                  .nccl_needed = "2.27.3",
+                  .nccl_cuda = "13.0",
+                  .gpu_issues = {{.pci = "0000:5f:00.0", .is_fault = true, .text = "t", .remedy = "m"}}}));
     EXPECT_THROW(with_machine_info({}, "Segmentation fault"), Error);
     EXPECT_THROW(with_machine_info({}, "{}"), Error);
 }

@@ -28,7 +28,7 @@ std::vector<PlannedRank> planned() {
     std::vector<PlannedRank> out;
     for (int rank = 0; rank < 3; ++rank)
         out.push_back(
-            {.facts = {.number = rank, .host = "10.0.0.1", .log = "/log/workerlog." + std::to_string(rank)},
+            {.info = {.number = rank, .host = "10.0.0.1", .log = "/log/workerlog." + std::to_string(rank)},
              .log_begin = 100});
     return out;
 }

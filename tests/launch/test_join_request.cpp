@@ -288,14 +288,14 @@ TEST(Accepted, SaysWhichServersAndWorkers) {
               "node 1 of 2: server 1, workers 2-3,5, heterogeneous worker 1");
 }
 
-TEST(Facts, OfFollowersReplaceWhatWasAssumed) {
+TEST(Info, OfFollowersReplaceWhatWasAssumed) {
     auto of_second = two_nodes(1);
     of_second.log_dir = "/scratch/b";
     of_second.nodes[1].cuda_visible_devices = "4,7";
     of_second.nodes[1].ranks[0].gpus = {"4"};
     of_second.nodes[1].ranks[1].gpus = {"7"};
     of_second.nodes[1].ranks[1].assignment.cpus = CpuSet::parse("16-31");
-    const auto plan = with_facts(two_nodes(0), {{1, join_request_of(of_second, {}, "b", 0)}});
+    const auto plan = with_info(two_nodes(0), {{1, join_request_of(of_second, {}, "b", 0)}});
     EXPECT_EQ(plan.nodes[1].cuda_visible_devices, "4,7");
     EXPECT_EQ(plan.nodes[1].log_dir, "/scratch/b");
     EXPECT_THAT(plan.nodes[1].ranks[1].gpus, ElementsAre("7"));

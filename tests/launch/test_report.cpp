@@ -50,8 +50,8 @@ JobState job_of(int size, const std::vector<Event>& events) {
     return job;
 }
 
-std::vector<RankFacts> trainers(int size) {
-    std::vector<RankFacts> ranks;
+std::vector<RankInfo> trainers(int size) {
+    std::vector<RankInfo> ranks;
     for (int rank = 0; rank < size; ++rank)
         ranks.push_back({.number = rank,
                          .host = "planned",
@@ -64,7 +64,7 @@ std::vector<RankFacts> trainers(int size) {
 using Logs = std::map<int, std::string>;
 
 FailureReport examined(const JobState& job, const Ending& ending = {}, const Logs& logs = {},
-                       std::vector<RankFacts> ranks = {}) {
+                       std::vector<RankInfo> ranks = {}) {
     if (ranks.empty()) ranks = trainers(job.size());
     return examine(job, ending, ranks, [&](int rank) {
         const auto log = logs.find(rank);
@@ -381,7 +381,7 @@ TEST(Report, AVanishedWorkerIsTheOneThatMpirunNames) {
     const Ending ending{.engine_status = {.code = 137},
                         .engine_text = rank_1_killed_4,
                         .machine = "n1",
-                        .machine_facts = "the kernel's OOM killer ended 1 process of memory cgroup /job"};
+                        .machine_info = "the kernel's OOM killer ended 1 process of memory cgroup /job"};
     const auto report = examined(job, ending, {{1, "step 3\n"}}, ranks);
     EXPECT_EQ(report.status, 137);
     EXPECT_THAT(ranks_of(report.failed), ElementsAre(1));
@@ -502,7 +502,7 @@ TEST(Report, AllStoppedByUsAndNobodyFailed) {
 }
 
 TEST(Report, RolesOfAParameterServerJob) {
-    const std::vector<RankFacts> ranks{
+    const std::vector<RankInfo> ranks{
         {.role = "server", .number = 0, .log = "/log/serverlog.0"},
         {.role = "server", .number = 1, .log = "/log/serverlog.1"},
         {.role = "worker", .number = 0, .log = "/log/workerlog.0"},
@@ -533,7 +533,7 @@ TEST(Report, RolesOfAParameterServerJob) {
               "dtrain: stopped by SIGTERM after worker 1 (rank 3) failed on n1; see /log/workerlog.1");
 }
 
-std::vector<RankFacts> two_servers_and_two_workers() {
+std::vector<RankInfo> two_servers_and_two_workers() {
     return {{.role = "server", .number = 0, .host = "n1", .log = "/log/serverlog.0"},
             {.role = "server", .number = 1, .host = "n1", .log = "/log/serverlog.1"},
             {.role = "worker", .number = 0, .host = "n1", .log = "/log/workerlog.0"},

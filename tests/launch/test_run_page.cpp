@@ -25,8 +25,8 @@ Event event_at(Event::Kind kind, int rank, double seconds, int code = 0, int sig
             .time_us = static_cast<std::int64_t>((began + seconds) * 1e6)};
 }
 
-std::vector<RankFacts> facts(int ranks) {
-    std::vector<RankFacts> out;
+std::vector<RankInfo> info(int ranks) {
+    std::vector<RankInfo> out;
     for (int rank = 0; rank < ranks; ++rank)
         out.push_back(
             {.number = rank, .node = "node" + std::to_string(rank), .host = "node" + std::to_string(rank)});
@@ -34,7 +34,7 @@ std::vector<RankFacts> facts(int ranks) {
 }
 
 report::Run after(const JobState& job, const Ending& ending, report::Run run, int start, double now) {
-    const auto report = examine(job, ending, facts(job.size()), [](int) { return "its last words\n"; });
+    const auto report = examine(job, ending, info(job.size()), [](int) { return "its last words\n"; });
     add_start(run, start, job, report, began + now);
     return run;
 }
@@ -61,7 +61,7 @@ TEST(RunPage, AFailureNamesRankNodeAndReason) {
     EXPECT_EQ(run.outcome, "failed");
     ASSERT_TRUE(run.failure);
     EXPECT_EQ(run.failure->headline, "rank 1 on node1: the program ended with exit code 7");
-    EXPECT_EQ(run.failure->facts[1], (report::Fact{"node", "node1"}));
+    EXPECT_EQ(run.failure->info[1], (report::Fact{"node", "node1"}));
     EXPECT_THAT(run.failure->text, HasSubstr("its last words"));
     EXPECT_EQ(run.spans[0].state, "stopped");
     EXPECT_EQ(run.spans[1], (report::RankSpan{1, 1, 1, 3, "failed", "the program ended with exit code 7"}));
@@ -104,17 +104,17 @@ TEST(RunPage, PlacesAreWhereRanksSayTheyAre) {
 
 TEST(RunPage, WhatAJobMeasuredIsPutIntoItsTime) {
     report::Run run{
-        .title = "a.toml", .began = began, .facts = {{"dtrain", "1"}}, .events = {{5, "later", false}}};
+        .title = "a.toml", .began = began, .info = {{"dtrain", "1"}}, .events = {{5, "later", false}}};
     add_measured(run, {.title = "digits",
                        .began = began + 2,
-                       .facts = {{"dtrain", "2"}, {"model", "m"}},
+                       .info = {{"dtrain", "2"}, {"model", "m"}},
                        .rows = {{"epoch", began + 3, 1, 1, 10, {{"train_loss", 0.5}}}},
                        .times = {{0, 1, 2, 3, 4, 5}},
                        .events = {{1, "saved", false}}});
     EXPECT_EQ(run.title, "digits");
     EXPECT_EQ(run.rows.front().seconds, 3);
     EXPECT_EQ(run.events.front(), (report::RunEvent{3, "saved", false}));
-    EXPECT_EQ(run.facts, (std::vector<report::Fact>{{"dtrain", "1"}, {"model", "m"}}));
+    EXPECT_EQ(run.info, (std::vector<report::Fact>{{"dtrain", "1"}, {"model", "m"}}));
     EXPECT_EQ(run.times.size(), 1U);
 }
 

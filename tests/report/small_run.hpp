@@ -13,7 +13,7 @@ inline Run small_run() {
         .outcome = "failed",
         .began = 1700000000,
         .seconds = 12.5,
-        .facts = {{"model", "64-10"}},
+        .info = {{"model", "64-10"}},
         .rows = {{"step", 1700000001, 1, 1, 5, {{"loss", 2.5}, {"samples_per_second", 100}}},
                  {"epoch", 1700000002, 2, 1, 10, {{"train_loss", 2}, {"test_accuracy", 0.75}}}},
         .places = {{.rank = 0, .host = "node1", .gpus = {"GPU-1", "3"}, .cpus = "0-3"},

@@ -31,7 +31,7 @@ class Recording : public testing::Test {
     std::vector<std::string> complaints_;
 
     Recorder recorder(Outputs outputs) {
-        return {std::move(outputs), report::Run{.title = "t", .began = 5, .facts = {{"model", "m"}}},
+        return {std::move(outputs), report::Run{.title = "t", .began = 5, .info = {{"model", "m"}}},
                 [this](const std::string& complaint) { complaints_.push_back(complaint); }};
     }
     std::string content(const char* name) { return read_file(path_ / name).value_or("none"); }

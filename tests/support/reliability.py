@@ -10,7 +10,7 @@ PAGE = ROOT / "docs/reliability.md"
 COLUMNS = ["what happens", "what you see first", "status", "seconds", "left behind"]
 # Words of capitals in the page's texts, unless a test knows the value itself.
 PLACEHOLDERS = {"PID": r"\d+", "RANK": r"\d+", "PORT": r"\d+", "SECONDS": r"\d+(?:\.\d+)?", "TIME": r"[\d-]+[ T][\d:,]+", "CLOCK": r"\d\d:\d\d:\d\d",
-                "PLACE": r".+", "FACTS": r".+", "NODE": r"node\d+",
+                "PLACE": r".+", "INFO": r".+", "NODE": r"node\d+",
                 "REASON": r"ReqNodeNotAvail.*|Nodes required for job are DOWN, DRAINED.*"}
 
 

@@ -7,13 +7,13 @@
 
 namespace dtrain::ps {
 
-SaveFacts facts_of_save(const std::filesystem::path& folder) {
+SaveInfo info_of_save(const std::filesystem::path& folder) {
     return making_sense(folder, [&] {
         const auto manifest = read_manifest(folder);
-        SaveFacts facts{.servers = static_cast<int>(manifest.at("servers").size())};
-        for (const auto& save : chain_of(folder, manifest)) facts.needs.push_back(save.filename().string());
-        facts.needs.pop_back();
-        return facts;
+        SaveInfo info{.servers = static_cast<int>(manifest.at("servers").size())};
+        for (const auto& save : chain_of(folder, manifest)) info.needs.push_back(save.filename().string());
+        info.needs.pop_back();
+        return info;
     });
 }
 

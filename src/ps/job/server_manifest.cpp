@@ -77,8 +77,8 @@ void write_manifest(const std::filesystem::path& folder, std::span<const std::st
                     std::span<const std::string> needs) {
     json all = json::array();
     std::set<std::string> theirs{manifest_name};  // an earlier one
-    for (const auto& facts : servers) {
-        const auto& server = all.emplace_back(json::parse(facts));
+    for (const auto& info : servers) {
+        const auto& server = all.emplace_back(json::parse(info));
         theirs.insert(server.at("dense").at("file"));
         for (const auto& table : server.at("tables")) theirs.insert(table.at("file"));
     }

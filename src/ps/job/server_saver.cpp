@@ -107,7 +107,7 @@ std::string ServerSaver::finish() {
         json tables = json::array();
         for (auto& table : tables_) tables.push_back(json::parse(to_json(table.finish())));
         auto dense = json::parse(save_.value().dense.get());
-        const json facts{{"steps", save_->steps}, {"dense", std::move(dense)}, {"tables", std::move(tables)}};
+        const json info{{"steps", save_->steps}, {"dense", std::move(dense)}, {"tables", std::move(tables)}};
         if (save_->order.changes_follow) {
             written_ = io::checkpoint_name(save_->order.folder);
         } else {
@@ -115,7 +115,7 @@ std::string ServerSaver::finish() {
             base_.reset();
         }
         save_.reset();
-        return facts.dump();
+        return info.dump();
     } catch (...) {
         abandon();
         throw;

@@ -35,7 +35,7 @@ std::string text_of(const std::string& table, const std::vector<StoredHeader>& f
     std::int64_t bytes = 0;
     TableCounts counts;
     Rows lines;
-    for (const auto& [header, layout, facts] : files) {
+    for (const auto& [header, layout, info] : files) {
         rows += header.rows;
         erased += header.erased;
         bytes += layout.bytes;
@@ -43,15 +43,15 @@ std::string text_of(const std::string& table, const std::vector<StoredHeader>& f
         counts.evicted += header.counts.evicted;
         counts.rejected += header.counts.rejected;
         counts.dropped += header.counts.dropped;
-        lines.push_back({"  " + facts.file, fmt::format("{} rows", header.rows),
-                         fmt::format("{} bytes", layout.bytes), "xxh3 " + facts.sum});
+        lines.push_back({"  " + info.file, fmt::format("{} rows", header.rows),
+                         fmt::format("{} bytes", layout.bytes), "xxh3 " + info.sum});
     }
     const auto what = first.which == WhichRows::all
                           ? std::string("all there are")
                           : fmt::format("those changed since {}, and {} erased", *first.base, erased);
     const auto missing = first.share.servers - files.size();
     auto out = fmt::format("table {}: {} rows ({}), {} bytes\n", one_line(table), rows, what, bytes);
-    const Rows facts{
+    const Rows info{
         {"  row", fmt::format("{} bytes: {}", first.row_bytes, layout_of(first.options))},
         {"  saved", fmt::format("{}, step {}, day {}", one_line(first.checkpoint), first.step, first.day)},
         {"  servers", fmt::format("{}{}", first.share.servers,
@@ -59,7 +59,7 @@ std::string text_of(const std::string& table, const std::vector<StoredHeader>& f
         {"  rows ever", fmt::format("{} born, {} evicted", counts.born, counts.evicted)},
         {"  gradients", fmt::format("{} rejected, {} for ids not admitted", counts.rejected, counts.dropped)},
         {"  settings", as_json(first.options).dump()}};
-    for (const auto& line : aligned(facts)) out += line + "\n";
+    for (const auto& line : aligned(info)) out += line + "\n";
     for (const auto& line : aligned(lines)) out += line + "\n";
     return out;
 }

@@ -27,8 +27,8 @@ std::span<std::byte> checked(const OpenedFile& file, std::size_t block, std::spa
                              std::uint64_t sum) {
     if (sum != file.stored.header.sums[block])
         refuse_damaged(file.path, fmt::format("the checksum of its block {} differs", block));
-    const auto& facts = file.stored.layout.blocks[block];
-    return bytes.first(facts.items * facts.item_bytes);
+    const auto& info = file.stored.layout.blocks[block];
+    return bytes.first(info.items * info.item_bytes);
 }
 
 [[noreturn]] void refuse_unreadable(const OpenedFile& file, const std::system_error& error) {
@@ -76,10 +76,10 @@ void use_in_threads(const OpenedFile& file, io::PageCache cache, const Use& use)
 std::vector<OpenedFile> opened(const SavedTable& saved, const TableOptions& options) {
     const auto servers = saved.files.empty() ? 0 : saved.files.front().share.servers;
     std::vector<OpenedFile> files(saved.files.size());
-    for (const auto& facts : saved.files) {
-        const auto path = saved.folder / facts.file;
-        if (facts.share.servers != servers || files.size() != servers || facts.share.server >= servers ||
-            !files[facts.share.server].path.empty())
+    for (const auto& info : saved.files) {
+        const auto path = saved.folder / info.file;
+        if (info.share.servers != servers || files.size() != servers || info.share.server >= servers ||
+            !files[info.share.server].path.empty())
             throw UsageError(fmt::format("{}: the checkpoint does not have one file of each of {} servers",
                                          path.string(), servers));
         auto stored = read_table_header(path);
@@ -90,8 +90,8 @@ std::vector<OpenedFile> opened(const SavedTable& saved, const TableOptions& opti
                 "the job, or begin without this checkpoint",
                 path.string(), stored.header.options.name, layout_of(stored.header.options), options.name,
                 layout_of(options)));
-        if (stored.facts != facts) refuse_damaged(path, "it is not the file that the checkpoint names");
-        files[facts.share.server] = {path, std::move(stored)};
+        if (stored.info != info) refuse_damaged(path, "it is not the file that the checkpoint names");
+        files[info.share.server] = {path, std::move(stored)};
     }
     if (files.empty())
         throw UsageError(
@@ -115,7 +115,7 @@ Chain opened(std::span<const SavedTable> saves, const TableOptions& options) {
                                                       : "it has all rows, and is no change of another save"));
             if (is_first) continue;
             const auto& before = chain[chain.size() - 2];
-            if (before.size() != chain.back().size() || before[server].stored.facts.sum != stored.header.base)
+            if (before.size() != chain.back().size() || before[server].stored.info.sum != stored.header.base)
                 throw UsageError(fmt::format("{}: it has what changed since another save than {}",
                                              path.string(), before.front().path.parent_path().string()));
         }
@@ -244,7 +244,7 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
     auto warnings = differences(header.options, table.options());
     LoadedTable loaded{
         .table = std::move(table), .step = header.step, .saved = {}, .warnings = std::move(warnings)};
-    if (last.size() == share.servers) loaded.saved = last[share.server].stored.facts;
+    if (last.size() == share.servers) loaded.saved = last[share.server].stored.info;
     return loaded;
 }
 

@@ -232,7 +232,7 @@ TableFile table_file_from_json(std::string_view text) {
     return *file;
 }
 
-TableFile facts_of(const TableHeader& header, std::string_view block) {
+TableFile info_of(const TableHeader& header, std::string_view block) {
     return {.table = header.options.name,
             .share = header.share,
             .which = header.which,
@@ -269,7 +269,7 @@ StoredHeader read_table_header(const std::filesystem::path& path) {
         throw UsageError(path.string() + ": the header of this sparse table makes no sense");
     if (file_bytes != stored.layout.bytes)
         refuse_damaged(path, fmt::format("{} bytes instead of {}", file_bytes, stored.layout.bytes));
-    stored.facts = facts_of(stored.header, block);
+    stored.info = info_of(stored.header, block);
     return stored;
 }
 

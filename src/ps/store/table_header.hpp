@@ -90,13 +90,13 @@ std::string to_json(const TableFile& file);
 /// @throws UsageError when it is none
 TableFile table_file_from_json(std::string_view text);
 
-/// Facts of a file that begins with the block.
-TableFile facts_of(const TableHeader& header, std::string_view block);
+/// Info of a file that begins with the block.
+TableFile info_of(const TableHeader& header, std::string_view block);
 
 struct StoredHeader {
     TableHeader header;
     TableLayout layout;
-    TableFile facts;
+    TableFile info;
 };
 
 /// Reads the header of a file and checks it, and the size of the file.

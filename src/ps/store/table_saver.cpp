@@ -138,7 +138,7 @@ TableSaver::Progress TableSaver::step(std::size_t bytes) {
 
 TableSaver::Progress TableSaver::step(std::size_t bytes, bool may_wait) {
     auto& save = save_.value();
-    if (save.file.valid() || save.facts) return Progress::taken;
+    if (save.file.valid() || save.info) return Progress::taken;
     const auto next_buffer = [&] {
         return may_wait ? save.writer->buffer() : save.writer->buffer_at_once(memory_.blocks);
     };
@@ -179,22 +179,22 @@ TableFile TableSaver::complete(SaveInProgress& save) {
         const FileDescriptor file(::open(save.path.c_str(), O_WRONLY | O_CLOEXEC));
         if (!file.valid() || !write_all(file.get(), block) || ::fsync(file.get()) != 0)
             throw std::system_error(errno, std::generic_category());
-        return facts_of(save.header, block);
+        return info_of(save.header, block);
     } catch (const std::system_error& error) {
         fail(save.path, error.code().message());
     }
 }
 
 bool TableSaver::is_written() const {
-    return save_ && (save_->facts || (save_->file.valid() && save_->file.is_ready()));
+    return save_ && (save_->info || (save_->file.valid() && save_->file.is_ready()));
 }
 
 TableFile TableSaver::finish() {
     constexpr std::size_t much = std::size_t{64} << 20U;
     try {
         while (step(much, true) != Progress::taken) continue;
-        if (!save_->facts) save_->facts = save_->file.get();
-        return *save_->facts;
+        if (!save_->info) save_->info = save_->file.get();
+        return *save_->info;
     } catch (...) {
         abandon();
         throw;
@@ -202,9 +202,9 @@ TableFile TableSaver::finish() {
 }
 
 void TableSaver::commit() {
-    if (!save_ || !save_->facts)
+    if (!save_ || !save_->info)
         throw Error("table '" + table_.options().name + "': a save can be committed after finish()");
-    saved_ = save_->facts;
+    saved_ = save_->info;
     save_.reset();
     table_.end_snapshot(true);
 }

@@ -48,7 +48,7 @@ struct SaveInProgress {
     bool is_out_of_memory = false;
     std::optional<io::BlockWriter> writer;
     Background<TableFile> file;
-    std::optional<TableFile> facts;
+    std::optional<TableFile> info;
 };
 
 /// Saves one server's part of a table, as it is at one moment, while the table goes on:

@@ -34,7 +34,7 @@ class CacheFeeder final : public ClickFeeder {
     CacheFeeder(const std::shared_ptr<const io::ClickCacheFile>& cache,
                 const DistributedSampler::Options& sampling, std::int64_t memory,
                 const std::shared_ptr<const IdDictionary>& dictionary, bool wants_ahead)
-        : ClickFeeder(sampling, cache->facts().integers),
+        : ClickFeeder(sampling, cache->info().integers),
           wants_ahead_(wants_ahead),
           batches_(cache, sampling, memory, translation_by(dictionary)) {}
 
@@ -71,10 +71,10 @@ class ClicksInCache final : public ClickSamples {
     ClicksInCache(io::ClickCacheFile cache, std::int64_t memory)
         : cache_(std::make_shared<const io::ClickCacheFile>(std::move(cache))), memory_(memory) {}
 
-    std::int64_t size() const override { return cache_->facts().samples; }
-    std::int64_t integers() const override { return cache_->facts().integers; }
-    std::int64_t slots() const override { return cache_->facts().slots; }
-    std::uint64_t fingerprint() const override { return cache_->facts().fingerprint; }
+    std::int64_t size() const override { return cache_->info().samples; }
+    std::int64_t integers() const override { return cache_->info().integers; }
+    std::int64_t slots() const override { return cache_->info().slots; }
+    std::uint64_t fingerprint() const override { return cache_->info().fingerprint; }
 
     void add_ids_to(IdDictionary& dictionary) const override {
         read_or_remove([&] {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/quiet_thread.hpp"
-#include "worker/end_facts.hpp"
+#include "worker/end_info.hpp"
 
 namespace dtrain::native {
 
@@ -32,7 +32,7 @@ void GpuAdvice::listen() {
         if (sources[1].revents != 0)
             for (const auto& warning : inspection_.take()) report_(warning);
         if ((sources[2].revents & POLLIN) != 0)
-            for (const auto& fact : worker::new_xid_facts(xids_, xid_watch_.take())) report_(fact);
+            for (const auto& fact : worker::new_xid_info(xids_, xid_watch_.take())) report_(fact);
         else if (sources[2].revents != 0)
             xid_watch_.end();
         if (sources[0].revents != 0) return;

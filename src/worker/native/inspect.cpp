@@ -34,17 +34,17 @@ std::string inspect(const std::filesystem::path& checkpoint) {
     const bool by_servers = is_of_servers(checkpoint);
     const auto stored = trainers_part(checkpoint);
     const auto& header = stored.header();
-    std::vector<std::vector<std::string>> facts{{"checkpoint", checkpoint.string()},
-                                                {"stands at", moment_of(header)}};
+    std::vector<std::vector<std::string>> info{{"checkpoint", checkpoint.string()},
+                                               {"stands at", moment_of(header)}};
     if (by_servers)
-        for (const auto& needed : ps::facts_of_save(checkpoint).needs)
-            facts.push_back({"needs", needed_beside(checkpoint, needed)});
-    for (const auto& [field, value] : header.job) facts.push_back({field, value});
+        for (const auto& needed : ps::info_of_save(checkpoint).needs)
+            info.push_back({"needs", needed_beside(checkpoint, needed)});
+    for (const auto& [field, value] : header.job) info.push_back({field, value});
     std::vector<std::vector<std::string>> tensors{{"tensor", "elements", "shape", "bytes"}};
     for (const auto& tensor : stored.tensors())
         tensors.push_back({tensor.name, to_string(tensor.element), to_string(tensor.shape),
                            std::to_string(tensor.bytes())});
-    auto text = fmt::format("{}\n\n{}\n", join(aligned(facts), "\n"), join(aligned(tensors), "\n"));
+    auto text = fmt::format("{}\n\n{}\n", join(aligned(info), "\n"), join(aligned(tensors), "\n"));
     if (const auto tables = ps::describe_tables(checkpoint); by_servers && !tables.empty())
         text += "\n" + tables;
     return text;

@@ -52,7 +52,7 @@ Listed listed(const std::filesystem::path& checkpoint) {
         out.header = stored.header();
         out.ranks = ranks_of(stored.header());
         if (is_of_servers(checkpoint)) {
-            out.servers = ps::facts_of_save(checkpoint).servers;
+            out.servers = ps::info_of_save(checkpoint).servers;
             ps::check_save(checkpoint);
         } else {
             check(stored);
@@ -72,9 +72,9 @@ std::uintmax_t bytes_of(const std::filesystem::path& checkpoint) {
 
 /// When the last change was made in it.
 std::string time_of(const std::filesystem::path& checkpoint) {
-    struct stat facts {};
-    if (::stat(checkpoint.c_str(), &facts) != 0) return unknown;
-    return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(facts.st_mtime));
+    struct stat info {};
+    if (::stat(checkpoint.c_str(), &info) != 0) return unknown;
+    return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(info.st_mtime));
 }
 
 std::string number_or_unknown(const std::optional<std::int64_t>& number) {
@@ -82,19 +82,19 @@ std::string number_or_unknown(const std::optional<std::int64_t>& number) {
 }
 
 std::vector<std::string> row_of(const std::filesystem::path& checkpoint, bool is_latest) {
-    const auto facts = listed(checkpoint);
+    const auto info = listed(checkpoint);
     const auto of_header = [&](std::int64_t CheckpointHeader::*field) {
-        return facts.header ? std::to_string((*facts.header).*field) : unknown;
+        return info.header ? std::to_string((*info.header).*field) : unknown;
     };
     return {checkpoint.filename().string(),
             of_header(&CheckpointHeader::epoch),
             of_header(&CheckpointHeader::epoch_step),
             of_header(&CheckpointHeader::step),
             time_of(checkpoint),
-            number_or_unknown(facts.ranks),
-            number_or_unknown(facts.servers),
+            number_or_unknown(info.ranks),
+            number_or_unknown(info.servers),
             std::to_string(bytes_of(checkpoint)),
-            facts.damage.value_or("intact") + (is_latest ? ", latest" : "")};
+            info.damage.value_or("intact") + (is_latest ? ", latest" : "")};
 }
 
 }  // namespace

@@ -46,22 +46,22 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
 
 report::Run RunLog::beginning(const Subject& subject, std::vector<report::RankPlace> places) const {
     report::Run run{.title = subject.job.title, .began = report::time_now(), .places = std::move(places)};
-    run.facts = {{"dtrain", version},
-                 {"model", trainer_.model().description},
-                 {"parameters", std::to_string(trainer_.model().parameters)},
-                 {"data", fmt::format("{}: {} samples to train on, {} to test on",
-                                      subject.job.train_data.file.filename().string(),
-                                      trainer_.task().train_samples(), trainer_.task().test_samples())},
-                 {"training", subject.ranks.text},
-                 {"global batch", batch_text(trainer_, subject.job.train)},
-                 {"steps an epoch", std::to_string(trainer_.steps_per_epoch())},
-                 {"epochs", std::to_string(subject.job.train.epochs)},
-                 {"optimizer", fmt::format("{}, learning rate {}", name_of(subject.job.train.optimizer),
-                                           learning_rate_of(subject.job.train.optimizer))},
-                 {"seed", std::to_string(subject.job.train.seed)},
-                 {"exchange", trainers_.describe()}};
+    run.info = {{"dtrain", version},
+                {"model", trainer_.model().description},
+                {"parameters", std::to_string(trainer_.model().parameters)},
+                {"data", fmt::format("{}: {} samples to train on, {} to test on",
+                                     subject.job.train_data.file.filename().string(),
+                                     trainer_.task().train_samples(), trainer_.task().test_samples())},
+                {"training", subject.ranks.text},
+                {"global batch", batch_text(trainer_, subject.job.train)},
+                {"steps an epoch", std::to_string(trainer_.steps_per_epoch())},
+                {"epochs", std::to_string(subject.job.train.epochs)},
+                {"optimizer", fmt::format("{}, learning rate {}", name_of(subject.job.train.optimizer),
+                                          learning_rate_of(subject.job.train.optimizer))},
+                {"seed", std::to_string(subject.job.train.seed)},
+                {"exchange", trainers_.describe()}};
     if (const auto steps = subject.job.train.local_sgd; steps > 0)
-        run.facts.push_back({"local SGD", local_sgd_text(steps)});
+        run.info.push_back({"local SGD", local_sgd_text(steps)});
     return run;
 }
 

@@ -98,7 +98,7 @@ class PbsUser:
         output = "^array_index^.out" if "-J" in arguments else "job.out"
         return self.check("qsub", "-o", self.folder / output, *arguments, env=env).strip()
 
-    def facts(self, number):
+    def info(self, number):
         """What PBS knows of a job, also of one that has ended: {attribute: value}."""
         shown = self.check("qstat", "-x", "-f", "-F", "json", number)
         return next(iter(json.loads(shown)["Jobs"].values()))
@@ -110,14 +110,14 @@ class PbsUser:
         self.wait_for((self.folder / name).exists, f"file {name}")
 
     def wait_for_state(self, number, states):
-        self.wait_for(lambda: self.facts(number)["job_state"] in states, f"state {states} of job {number}")
+        self.wait_for(lambda: self.info(number)["job_state"] in states, f"state {states} of job {number}")
 
     def wait_for_end(self, number):
         """The job's exit status, as PBS has it, and its output."""
         self.wait_for_state(number, ("F", "X"))
-        facts = self.facts(number)
+        info = self.info(number)
         file = self.folder / "job.out"
-        return facts.get("Exit_status"), file.read_text() if file.exists() else ""
+        return info.get("Exit_status"), file.read_text() if file.exists() else ""
 
     def left_behind(self, timeout=30.0):
         """What is on the nodes that was not there before; {} after at most `timeout` seconds."""

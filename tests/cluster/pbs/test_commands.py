@@ -28,7 +28,7 @@ def test_a_job_is_submitted_followed_and_ends(user):
     user.script("waiting.py", WAITING)
     number = submitted(user)
     wait_until_it_runs(user, number)
-    assert user.facts(number)["job_state"] == "R"
+    assert user.info(number)["job_state"] == "R"
     shown = user.launch("status", number).stdout
     assert " running " in shown and shown.count("waiting.py") == 1, shown
     follower = user.start(LAUNCH, "logs", "-f", "--rank", "all", number)
@@ -45,7 +45,7 @@ def test_a_job_is_submitted_followed_and_ends(user):
     assert sorted(line[1] for line in said if line[2] == "goes") == ["0", "1", "2", "3"]
     assert len({line[3] for line in said if line[2] == "on"}) == 2
     user.wait_for_state(number, ("F", ))
-    assert user.facts(number)["Exit_status"] == 0
+    assert user.info(number)["Exit_status"] == 0
 
 
 def test_stacks_show_where_each_rank_is_and_cancel_ends_the_job(user):
@@ -56,7 +56,7 @@ def test_stacks_show_where_each_rank_is_and_cancel_ends_the_job(user):
     assert stacks.returncode == 0, stacks.stderr
     for rank in range(4):
         assert f"rank {rank}" in stacks.stdout, stacks.stdout
-    assert user.facts(number)["job_state"] == "R"
+    assert user.info(number)["job_state"] == "R"
     cancelled = user.launch("cancel", number)
     assert cancelled.returncode == 0 and "has ended" in cancelled.stdout, cancelled.stdout + cancelled.stderr
     user.wait_for_state(number, ("F", ))
@@ -75,6 +75,6 @@ def test_a_job_that_waits_is_shown_with_pbs_reason_and_taken_out(user):
     number = submitted(user, "--cpus", 99)
     user.wait_for(lambda: "Insufficient amount" in user.launch("status", number).stdout, "PBS' reason")
     shown = user.launch("status", number).stdout
-    assert f"{number} is pending: " in shown and user.facts(number)["comment"] in shown, shown
+    assert f"{number} is pending: " in shown and user.info(number)["comment"] in shown, shown
     assert user.launch("cancel", number).returncode == 0
     assert user.launch("status").stdout == "no job of yours is running or in a queue\n"

@@ -110,6 +110,6 @@ def test_a_job_that_is_run_again(user):
     assert done.returncode == 0, done.stderr
     status, output = user.wait_for_end(number)
     assert status == 0, output
-    assert "second run of rank 0" in output and int(user.facts(number)["run_count"]) == 2
+    assert "second run of rank 0" in output and int(user.info(number)["run_count"]) == 2
     for rank in range(4):
         assert f"second run of rank {rank}" in (user.folder / "log" / number / f"workerlog.{rank}").read_text()

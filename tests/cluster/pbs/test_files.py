@@ -53,15 +53,15 @@ def hosts_of(output):
     return [line.rpartition(" on ")[2] for line in ranks_of(output)]
 
 
-def nodes_of(facts):
+def nodes_of(info):
     """exec_host is node1/0*2+node3/0*2."""
-    return [part.partition("/")[0] for part in facts["exec_host"].split("+")]
+    return [part.partition("/")[0] for part in info["exec_host"].split("+")]
 
 
 def processes_on_second(user, number):
     """Those of the user on the second node of a job that runs; {} before it does."""
-    facts = user.facts(number)
-    return user.cluster[int(nodes_of(facts)[1].removeprefix("node"))].processes_of(USER) if "exec_host" in facts else {}
+    info = user.info(number)
+    return user.cluster[int(nodes_of(info)[1].removeprefix("node"))].processes_of(USER) if "exec_host" in info else {}
 
 
 def ancestors_of(pid):
@@ -79,7 +79,7 @@ def test_the_collective_file_as_it_is(user):
     number = user.submit("-v", "PROGRAM=--tee all show.py", ROOT / "pbs/collective.pbs")
     status, output = user.wait_for_end(number)
     assert status == 0, output
-    assert len(ranks_of(output)) == 2 and hosts_of(output) == nodes_of(user.facts(number))
+    assert len(ranks_of(output)) == 2 and hosts_of(output) == nodes_of(user.info(number))
 
 
 def test_a_rank_for_each_line_of_the_node_file(user):
@@ -87,7 +87,7 @@ def test_a_rank_for_each_line_of_the_node_file(user):
     number = user.submit(*SCATTERED, "-V", "-v", "PROGRAM=--tee all show.py", ROOT / "pbs/collective.pbs")
     status, output = user.wait_for_end(number)
     assert status == 0, output
-    first, second = nodes_of(user.facts(number))
+    first, second = nodes_of(user.info(number))
     assert ranks_of(output) == [f"{rank} local {rank % 2} on {first if rank < 2 else second}" for rank in range(4)]
 
 
@@ -171,7 +171,7 @@ def test_jobs_of_an_array(user, variables):
         own = f"{number.partition('[')[0]}[{index}].{server}"
         user.wait_for_state(own, ("F", "X"))
         output = (user.folder / f"{index}.out").read_text()
-        assert user.facts(own)["Exit_status"] == 0, output
+        assert user.info(own)["Exit_status"] == 0, output
         assert len(ranks_of(output)) == 4
         assert sorted(path.name for path in (user.folder / "log" / own).glob("workerlog.*")) == [f"workerlog.{rank}" for rank in range(4)]
 

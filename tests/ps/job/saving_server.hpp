@@ -89,7 +89,7 @@ class SavingServer {
         return answer;
     }
 
-    /// The next answer but those to pushes: "saving", "saved FACTS", "failed WHY"; "" when there is none.
+    /// The next answer but those to pushes: "saving", "saved INFO", "failed WHY"; "" when there is none.
     std::string said() {
         while (const auto answer = transports_[1]->receive()) {
             const ps::MessageReader reader(answer->content.bytes());

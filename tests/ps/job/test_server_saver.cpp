@@ -23,16 +23,16 @@ using namespace tests;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// What "saved FACTS" says.
-std::string facts_of(const std::string& said) {
+/// What "saved INFO" says.
+std::string info_of(const std::string& said) {
     EXPECT_THAT(said, StartsWith("saved "));
     return said.substr(said.find(' ') + 1);
 }
 
 void complete(const std::filesystem::path& folder, const std::string& said,
               const std::vector<std::string>& needs = {}) {
-    const auto facts = facts_of(said);
-    write_manifest(folder, {&facts, 1}, needs);
+    const auto info = info_of(said);
+    write_manifest(folder, {&info, 1}, needs);
 }
 
 std::string refusal(const SavingServer& server, const std::filesystem::path& folder) {
@@ -125,7 +125,7 @@ TEST(SaveOfChanges, OnTopOfThoseBeforeIsWhatWasThereWhenItBegan) {
                               .since = chain.empty() ? std::nullopt : std::optional(chain.back()),
                               .changes_follow = true};
         std::vector<ServerContent> then;
-        std::vector<std::string> facts;
+        std::vector<std::string> info;
         for (auto& server : servers) {
             server.push(number == 0 ? 60 : 1, dice);
             then.push_back(content(server.server()));
@@ -134,10 +134,10 @@ TEST(SaveOfChanges, OnTopOfThoseBeforeIsWhatWasThereWhenItBegan) {
             server.push(1, dice);
             server.server().go_on_with_save();
             server.push(1, dice);
-            facts.push_back(facts_of(server.finish_save()));
+            info.push_back(info_of(server.finish_save()));
             server.push(1, dice);
         }
-        write_manifest(folder / name, facts, chain);
+        write_manifest(folder / name, info, chain);
         for (std::size_t i = 0; i < servers.size(); ++i)
             EXPECT_EQ(loaded(servers[i].plan(), folder / name), then[i]) << name;
         const auto by_one = loaded(one.plan(), folder / name);
@@ -226,9 +226,9 @@ TEST(SaveOfChanges, DamageOfEveryFileThatItNeedsIsNoticed) {
 TEST(SaveOfChanges, AManifestThatMakesNoSenseIsRefused) {
     const TemporaryFolder folder;
     SavingServer server;
-    const auto facts = facts_of(server.save({.folder = folder / "a"}));
+    const auto info = info_of(server.save({.folder = folder / "a"}));
     for (const std::string needed : {"../a", "", "."}) {
-        write_manifest(folder / "a", {&facts, 1}, {{needed}});
+        write_manifest(folder / "a", {&info, 1}, {{needed}});
         EXPECT_THAT(refusal(server, folder / "a"), HasSubstr("which is no checkpoint beside it"));
         EXPECT_THAT(needs_of(folder / "a"), testing::IsEmpty());
     }
@@ -247,9 +247,9 @@ void put_manifest(const std::filesystem::path& folder, const nlohmann::json& man
 TEST(Manifest, NamesNothingButFilesOfItsFolder) {
     const TemporaryFolder folder;
     SavingServer server;
-    const auto facts = facts_of(server.save({.folder = folder / "a"}));
+    const auto info = info_of(server.save({.folder = folder / "a"}));
     write_bytes(folder / "secret", "of somebody else");
-    write_manifest(folder / "a", {&facts, 1});
+    write_manifest(folder / "a", {&info, 1});
     const auto sound = read_manifest(folder / "a");
     ASSERT_EQ(refusal(server, folder / "a"), "");
     for (const std::string name :
@@ -276,8 +276,8 @@ TEST(Manifest, NamesNothingButFilesOfItsFolder) {
 TEST(Manifest, NamesNothingButRegularFiles) {
     const TemporaryFolder folder;
     SavingServer server;
-    const auto facts = facts_of(server.save({.folder = folder / "a"}));
-    write_manifest(folder / "a", {&facts, 1});
+    const auto info = info_of(server.save({.folder = folder / "a"}));
+    write_manifest(folder / "a", {&info, 1});
     const auto sound = read_manifest(folder / "a");
     const auto dense = folder / "a" / sound["servers"][0]["dense"]["file"].get<std::string>();
     const auto table = folder / "a" / sound["servers"][0]["tables"][0]["file"].get<std::string>();
@@ -312,8 +312,8 @@ TEST(Manifest, NamesNothingButRegularFiles) {
 TEST(Manifest, ThatIsNestedWithoutAnEndMakesNoSense) {
     const TemporaryFolder folder;
     SavingServer server;
-    const auto facts = facts_of(server.save({.folder = folder / "a"}));
-    write_manifest(folder / "a", {&facts, 1});
+    const auto info = info_of(server.save({.folder = folder / "a"}));
+    write_manifest(folder / "a", {&info, 1});
     auto manifest = read_manifest(folder / "a");
     manifest["servers"][0]["tables"][0] = "table";
     auto text = manifest.dump();
@@ -328,9 +328,9 @@ TEST(Manifest, ThatIsNestedWithoutAnEndMakesNoSense) {
 TEST(SaveOfChanges, NumbersThatNoServerHasAreRefused) {
     const TemporaryFolder folder;
     SavingServer server;
-    const auto facts = nlohmann::json::parse(facts_of(server.save({.folder = folder / "a"})));
+    const auto info = nlohmann::json::parse(info_of(server.save({.folder = folder / "a"})));
     const auto said_of = [&](const char* where, std::int64_t number) {
-        auto changed = facts;
+        auto changed = info;
         changed.at(nlohmann::json::json_pointer(where)) = number;
         const auto text = changed.dump();
         write_manifest(folder / "a", {&text, 1});

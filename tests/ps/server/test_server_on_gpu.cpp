@@ -158,8 +158,8 @@ TEST_F(ServerOnAGpu, SavesWhatServersOnCpusReadAndTheOtherWayRound) {
         const auto saved = folder / to_string(from);
         const auto said = server.save({.folder = saved});
         ASSERT_THAT(said, StartsWith("saved "));
-        const auto facts = said.substr(said.find(' ') + 1);
-        write_manifest(saved, {&facts, 1}, {});
+        const auto info = said.substr(said.find(' ') + 1);
+        write_manifest(saved, {&info, 1}, {});
         const auto then = content(server.server());
         SavingServer other(0, 1, to);
         EXPECT_EQ(loaded(other.plan(), saved), then) << to_string(to);

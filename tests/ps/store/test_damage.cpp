@@ -153,19 +153,19 @@ TEST_F(DamagedTable, AHeaderMaySayAnything) {
         }
         write_bytes(file(0), with_header(good, text));
         // It may be refused, or say that there are fewer rows: no crash, no other rows.
-        auto facts = chain[0].files[0];
+        auto info = chain[0].files[0];
         try {
             const auto stored = read_table_header(file(0));
-            facts = stored.facts;
-            facts.file = file(0).filename();
+            info = stored.info;
+            info.file = file(0).filename();
         } catch (const UsageError& error) {
             ASSERT_TRUE(is_helpful(error.what(), {file(0).string()})) << "seed " << seed;
             continue;
         }
         auto renamed = chain[0];
-        renamed.files = {facts};
+        renamed.files = {info};
         try {
-            const auto loaded = load_table(sample_options(), {&renamed, 1}, facts.share);
+            const auto loaded = load_table(sample_options(), {&renamed, 1}, info.share);
             for (const auto& [id, row] : content(loaded.table))
                 ASSERT_EQ(row, before.rows.at(id)) << "seed " << seed;
         } catch (const Error& error) {

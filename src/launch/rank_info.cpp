@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/rank_facts.hpp"
+#include "launch/rank_info.hpp"
 
 #include <fmt/format.h>
 
@@ -23,14 +23,14 @@ std::vector<int> first_ranks_of_nodes(const Plan& plan) {
     return ranks;
 }
 
-std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
-    std::vector<RankFacts> facts(static_cast<std::size_t>(plan.size()));
+std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name) {
+    std::vector<RankInfo> info(static_cast<std::size_t>(plan.size()));
     const auto names = mpirun_names(plan);
     for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
         const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
         const auto& log_dir = plan.nodes[node].log_dir.empty() ? plan.log_dir : plan.nodes[node].log_dir;
         for (const auto& rank : plan.nodes[node].ranks)
-            facts[static_cast<std::size_t>(rank.rank)] = {
+            info[static_cast<std::size_t>(rank.rank)] = {
                 .role = to_string(rank.role),
                 .number = rank.index,
                 .node = plan.nodes[node].host,
@@ -41,7 +41,7 @@ std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name) {
                 .log = fmt::format("{}/{}", log_dir, cluster::log_name(rank.role, rank.index)),
                 .mpirun_name = names[node]};
     }
-    return facts;
+    return info;
 }
 
 }  // namespace dtrain::launch

@@ -19,6 +19,6 @@ std::set<int> companions_of(const Plan& plan);
 std::vector<int> first_ranks_of_nodes(const Plan& plan);
 
 /// @param own_name what this machine calls itself
-std::vector<RankFacts> facts_of(const Plan& plan, const std::string& own_name);
+std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name);
 
 }  // namespace dtrain::launch

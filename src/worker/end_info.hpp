@@ -26,11 +26,11 @@ std::optional<SharedMemory> shared_memory();
 std::optional<std::string> no_room_for(const std::filesystem::path& log);
 
 /// "the kernel logged Xid 79 of GPU ..." for each, the first few: one error has others follow. Pure.
-std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids);
+std::vector<std::string> xid_info(const std::vector<topology::Xid>& xids);
 
-/// Adds what has come to those that are known. @return the facts that these have more now
-std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
-                                       const std::vector<topology::Xid>& come);
+/// Adds what has come to those that are known. @return the info that these have more now
+std::vector<std::string> new_xid_info(std::vector<topology::Xid>& known,
+                                      const std::vector<topology::Xid>& come);
 
 /// What only a program's own machine knows about its end: whether the OOM killer did it, which errors of GPUs
 /// the kernel logged, whether a limit of processes was reached, shared memory or its log's disk is full.
@@ -39,10 +39,10 @@ std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
 /// @param xids while the program ran
 /// @param too_many_processes as PidsWatch has it
 /// @param no_room_for_log as no_room_for() has it
-std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
-                         const std::vector<topology::Xid>& xids,
-                         const std::optional<SharedMemory>& shared_memory,
-                         const std::optional<std::string>& too_many_processes = std::nullopt,
-                         const std::optional<std::string>& no_room_for_log = std::nullopt);
+std::string info_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
+                        const std::vector<topology::Xid>& xids,
+                        const std::optional<SharedMemory>& shared_memory,
+                        const std::optional<std::string>& too_many_processes = std::nullopt,
+                        const std::optional<std::string>& no_room_for_log = std::nullopt);
 
 }  // namespace dtrain::worker

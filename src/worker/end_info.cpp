@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/end_facts.hpp"
+#include "worker/end_info.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -47,42 +47,42 @@ std::optional<std::string> no_room_for(const std::filesystem::path& log) {
                        log.string(), std::generic_category().message(error));
 }
 
-std::vector<std::string> xid_facts(const std::vector<topology::Xid>& xids) {
+std::vector<std::string> xid_info(const std::vector<topology::Xid>& xids) {
     constexpr std::size_t max = 3;
-    std::vector<std::string> facts;
+    std::vector<std::string> info;
     for (const auto& xid : std::span(xids).first(std::min(xids.size(), max)))
-        facts.push_back("the kernel logged " + topology::to_sentence(xid));
-    return facts;
+        info.push_back("the kernel logged " + topology::to_sentence(xid));
+    return info;
 }
 
-std::vector<std::string> new_xid_facts(std::vector<topology::Xid>& known,
-                                       const std::vector<topology::Xid>& come) {
-    const auto before = static_cast<std::ptrdiff_t>(xid_facts(known).size());
+std::vector<std::string> new_xid_info(std::vector<topology::Xid>& known,
+                                      const std::vector<topology::Xid>& come) {
+    const auto before = static_cast<std::ptrdiff_t>(xid_info(known).size());
     known.insert(known.end(), come.begin(), come.end());
-    auto facts = xid_facts(known);
-    facts.erase(facts.begin(), facts.begin() + before);
-    return facts;
+    auto info = xid_info(known);
+    info.erase(info.begin(), info.begin() + before);
+    return info;
 }
 
-std::string facts_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
-                         const std::vector<topology::Xid>& xids,
-                         const std::optional<SharedMemory>& shared_memory,
-                         const std::optional<std::string>& too_many_processes,
-                         const std::optional<std::string>& no_room_for_log) {
+std::string info_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
+                        const std::vector<topology::Xid>& xids,
+                        const std::optional<SharedMemory>& shared_memory,
+                        const std::optional<std::string>& too_many_processes,
+                        const std::optional<std::string>& no_room_for_log) {
     // A shell tells the signal that ended its command as a status.
     const auto ended_by = [&](int signal) { return ended.shell_status() == 128 + signal; };
-    std::vector<std::string> facts;
+    std::vector<std::string> info;
     if (kills && kills->count > 0)
-        facts.push_back(kills->to_sentence());
+        info.push_back(kills->to_sentence());
     else if (kills && ended_by(SIGKILL))
-        facts.emplace_back("the kernel's OOM killer did not do it, by its counters");
-    std::ranges::move(xid_facts(xids), std::back_inserter(facts));
+        info.emplace_back("the kernel's OOM killer did not do it, by its counters");
+    std::ranges::move(xid_info(xids), std::back_inserter(info));
     if (shared_memory && ended_by(SIGBUS))
-        facts.push_back(fmt::format("/dev/shm holds {}, {} of it free after the end",
-                                    bytes_text(shared_memory->bytes), bytes_text(shared_memory->free_bytes)));
-    if (too_many_processes) facts.push_back(*too_many_processes);
-    if (no_room_for_log) facts.push_back(*no_room_for_log);
-    return join(facts, "; ");
+        info.push_back(fmt::format("/dev/shm holds {}, {} of it free after the end",
+                                   bytes_text(shared_memory->bytes), bytes_text(shared_memory->free_bytes)));
+    if (too_many_processes) info.push_back(*too_many_processes);
+    if (no_room_for_log) info.push_back(*no_room_for_log);
+    return join(info, "; ");
 }
 
 }  // namespace dtrain::worker
