@@ -28,16 +28,16 @@ double alone(double value) {
     return value;
 }
 
-ProductNumbers numbers_of(std::string_view way) {
-    if (way == "float32") return ProductNumbers::float32;
-    if (way == "bfloat16") return ProductNumbers::bfloat16;
-    if (way == "float16") return ProductNumbers::float16;
+ComputeType numbers_of(std::string_view way) {
+    if (way == "float32") return ComputeType::float32;
+    if (way == "bfloat16") return ComputeType::bfloat16;
+    if (way == "float16") return ComputeType::float16;
     throw std::invalid_argument("WAY is float32, bfloat16, float16 or products, not '" + std::string(way) +
                                 "'");
 }
 
 /// Each step is given its batch anew, as in training. At most two steps are under way.
-double rate_of_training(const benchmarks::MlpSizes& sizes, ProductNumbers numbers) {
+double rate_of_training(const benchmarks::MlpSizes& sizes, ComputeType numbers) {
     Program program;
     auto x = layers::data(program, "x", {sizes.batch, sizes.features});
     const auto label = layers::data(program, "label", {sizes.batch}, DataType::int64);

@@ -86,7 +86,7 @@ double rate_of(const std::string& way, const benchmarks::MlpSizes& sizes, const 
                       communicator,
                       {.threads = way == "own-threads" ? 0 : 1,
                        .overlap = way == "overlap",
-                       .products = rounds ? ProductNumbers::bfloat16 : ProductNumbers::float32});
+                       .products = rounds ? ComputeType::bfloat16 : ComputeType::float32});
     feed(executor, world.rank(), sizes.classes);
     return benchmarks::steady_rate([&] { executor.run(); }, agree);
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Handwritten digits with a LeNet for their 8x8 pictures, line by line, on one rank: ./lenet digits.h5.
+// Handwritten digits with a LeNet for their 8x8 images, line by line, on one rank: ./lenet digits.h5.
 // lenet_ranks.cpp is the same on many: `diff lenet.cpp lenet_ranks.cpp` shows what it takes.
 #include <exception>
 #include <iostream>

@@ -38,8 +38,8 @@ def main():
     with h5py.File(pathlib.Path(__file__).resolve().parents[1] / "digits.h5") as digits:
         for part, name in (("train", "train"), ("test", "t10k")):
             grey = digits[f"{part}/x"][:].reshape(-1, 8, 8).astype(int) * 255 // 16
-            pictures = numpy.pad(grey.repeat(2, axis=1).repeat(2, axis=2), ((0, 0), (EDGE, EDGE), (EDGE, EDGE)))
-            write_idx(folder / f"{name}-images-idx3-ubyte.gz", pictures)
+            images = numpy.pad(grey.repeat(2, axis=1).repeat(2, axis=2), ((0, 0), (EDGE, EDGE), (EDGE, EDGE)))
+            write_idx(folder / f"{name}-images-idx3-ubyte.gz", images)
             write_idx(folder / f"{name}-labels-idx1-ubyte.gz", digits[f"{part}/y"][:])
             print(f"{folder}: {len(grey)} images of {SIDE}x{SIDE} for {'training' if part == 'train' else 'tests'}")
 

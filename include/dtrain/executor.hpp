@@ -13,8 +13,8 @@
 #include <vector>
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/compute_type.hpp>
 #include <dtrain/device.hpp>
-#include <dtrain/product_numbers.hpp>
 #include <dtrain/program.hpp>
 
 namespace dtrain {
@@ -125,7 +125,7 @@ struct ExecutorOptions {
     /// with_local_sgd()) is refused.
     bool updates_alone = false;
     /// Of fc, matmul and conv2d, and of their gradients. With float16 train a program of with_loss_scaling().
-    ProductNumbers products = ProductNumbers::float32;
+    ComputeType products = ComputeType::float32;
     /// Of a trainer with parameter servers: see ServerConnection.
     std::shared_ptr<program::ServerLink> servers = {};
 };
@@ -161,7 +161,7 @@ class Executor {
     /// many ranks as it was made for.
     /// @throws ProgramError when state or communicator do not fit; UsageError when the communicator is not
     /// that of num_trainers and trainer_id, options.products wants what this CPU has not, see
-    /// ProductNumbers, or there is no such GPU; ProgramError for what a GPU does not do.
+    /// ComputeType, or there is no such GPU; ProgramError for what a GPU does not do.
     Executor(const Program& program, State state, Communicator communicator = {},
              const ExecutorOptions& options = {});
     Executor(Executor&&) noexcept;

@@ -102,11 +102,11 @@ std::string layer_norm(Program& program, const std::string& x, const LayerNormOp
 struct Conv2dOptions {
     Shape window = {3, 3};  ///< height and width of the filter
     Shape stride = {1, 1};
-    Shape padding = {0, 0};  ///< zeros around the pictures, less than the window
+    Shape padding = {0, 0};  ///< zeros around the images, less than the window
     std::string name = {};   ///< stem of the parameters' names; "" picks conv2d_0, ...
 };
 
-/// Cross-correlation of pictures x [batch, c, height, width] with a filter, and a bias. Adds the parameters
+/// Cross-correlation of images x [batch, c, height, width] with a filter, and a bias. Adds the parameters
 /// NAME.filter [channels, c, window...], Xavier uniform, and NAME.bias [channels], zero. Returns
 /// [batch, channels, h, w] with h = (height + 2 padding - window) / stride + 1, rounded down.
 std::string conv2d(Program& program, const std::string& x, std::int64_t channels,
@@ -115,7 +115,7 @@ std::string conv2d(Program& program, const std::string& x, std::int64_t channels
 struct Pool2dOptions {
     Shape window = {2, 2};
     Shape stride = {2, 2};
-    Shape padding = {0, 0};  ///< places outside the pictures, which count nothing; less than the window
+    Shape padding = {0, 0};  ///< places outside the images, which count nothing; less than the window
 };
 
 /// The largest, or the mean, of what a window sees of each channel of x [batch, c, height, width]. Returns

@@ -17,13 +17,13 @@
 #include <dtrain/callbacks.hpp>
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
+#include <dtrain/compute_type.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/device.hpp>
 #include <dtrain/error.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
-#include <dtrain/product_numbers.hpp>
 #include <dtrain/program.hpp>
 #include <dtrain/sampler.hpp>
 #include <dtrain/tensor.hpp>
@@ -157,7 +157,7 @@ struct ModelOptions {
     bool nccl = false;
     /// As ExecutorOptions::products, in training, evaluate() and predict(); with float16 the loss is scaled,
     /// see with_loss_scaling().
-    ProductNumbers products = ProductNumbers::float32;
+    ComputeType products = ComputeType::float32;
     LossScaling loss_scaling = {};  ///< of products of float16
     /// As ExecutorOptions::memory_optimize, in training, evaluate() and predict(): the same bits in less
     /// memory.

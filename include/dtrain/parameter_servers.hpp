@@ -89,7 +89,7 @@ struct ServerJobOptions {
     /// faster where answers take long, and less stable: see docs/servers.md.
     int most_merged = 1;
     /// Not float32: half the bytes, and in sync mode no longer the bits of one process.
-    WireNumbers wire = WireNumbers::float32;
+    WireType wire = WireType::float32;
     std::uint64_t seed = 0;  ///< of the first parameters and rows
     int threads = 0;         ///< as ExecutorOptions::threads, of servers
     /// What servers update their blocks of dense parameters on; tables are on the CPU in any case, and
@@ -127,7 +127,7 @@ struct ServerJobOptions {
 struct ServerCounts {
     std::uint64_t rows = 0;            ///< in all tables, now
     std::uint64_t bytes = 0;           ///< of memory, of all tables
-    std::uint64_t born = 0;            ///< rows
+    std::uint64_t inserted = 0;        ///< rows
     std::uint64_t evicted = 0;         ///< rows that shrinking took away
     std::uint64_t dropped = 0;         ///< gradients for ids that were not admitted
     std::uint64_t rejected = 0;        ///< gradients of rows that were not finite

@@ -28,13 +28,15 @@ enum class ServerMode {
 
 /// How the numbers of gradients, parameters and rows travel between trainers and servers, which compute with
 /// float32. The shorter ones are rounded to the nearest; what is finite stays finite.
-enum class WireNumbers { float32, float16, bfloat16 };
+enum class WireType { float32, float16, bfloat16 };
+
+using WireNumbers [[deprecated("it is called WireType")]] = WireType;
 
 /// "float32", "float16", "bfloat16"
-std::string to_string(WireNumbers numbers);
+std::string to_string(WireType type);
 
 /// None when it is no such name.
-std::optional<WireNumbers> wire_numbers_of(std::string_view name);
+std::optional<WireType> wire_type_of(std::string_view name);
 
 /// "sync", "async", "half_async", "geo"
 std::string to_string(ServerMode mode);

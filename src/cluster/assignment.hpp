@@ -22,9 +22,9 @@ struct RankAssignment {
     friend bool operator==(const RankAssignment&, const RankAssignment&) = default;
 };
 
-/// Hands the assignments of all nodes' ranks, in local rank order, to the workers: DTRAIN_CPUS and its
-/// companions, one field per rank, separated by ';', joined by join_node_fields. Workers then need not look
-/// at the machine again.
+/// Hands the assignments of all nodes' ranks, in local rank order, to the workers: DTRAIN_CPUS and the
+/// variables that go with it, one field per rank, separated by ';', joined by join_node_fields. Workers then
+/// need not look at the machine again.
 void write_assignments(Environment& environment, const std::vector<std::vector<RankAssignment>>& nodes);
 
 /// What a node's ranks got; nothing when no launcher assigned anything.

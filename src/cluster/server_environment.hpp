@@ -9,7 +9,8 @@ namespace dtrain::cluster {
 /// Paddle's variables of a parameter-server job: ps and ps-heter of 2.0-2.3, ps of 2.4-3.x.
 void set_server_job(Environment& out, const ProgramContext& context);
 
-/// Hands the addresses of a parameter-server job to its workers: DTRAIN_SERVERS and its companions.
+/// Hands the addresses of a parameter-server job to its workers: DTRAIN_SERVERS and the variables that go
+/// with it.
 void write_server_job(Environment& environment, const ServerJob& job);
 
 /// The reverse; nothing when the job has no servers.

@@ -17,7 +17,7 @@ namespace {
 // Rarely enough to leave the processor to who computes; sockets hold what arrives meanwhile.
 constexpr std::chrono::microseconds poll_interval{100};
 
-class Helper {
+class ProgressThread {
   public:
     Turn turn() { return expected_ ? Turn(mutex_) : Turn(mutex_, std::defer_lock); }
 
@@ -58,8 +58,8 @@ class Helper {
     std::jthread thread_;  // ends before what it works with
 };
 
-Helper& helper() {
-    static Helper only;
+ProgressThread& helper() {
+    static ProgressThread only;
     return only;
 }
 

@@ -16,7 +16,7 @@ using NcclUniqueId = std::array<std::byte, 128>;
 int nccl_ids_for(int ranks);
 
 /// Which of `ids` ids this rank makes, if any. Ids are spread evenly, as NCCL expects it: the first rank of
-/// each of `ids` stretches of ranks, of which the first ranks % ids have one more (rankHasRoot in NCCL's
+/// each of `ids` segments of ranks, of which the first ranks % ids have one more (rankHasRoot in NCCL's
 /// guide).
 std::optional<int> nccl_id_made_by(int rank, int ranks, int ids);
 

@@ -53,7 +53,7 @@ Task use_shares(Group& group, const Call& call, const Agreement& agreement) {
             call.use(share.first + done, {own, length});
         }
     } else {
-        std::vector<Stretch> shares;
+        std::vector<Segment> shares;
         for (int other = 0; other < group.board.size(); ++other)
             shares.push_back(share_of(bytes, other, group.board.size()));
         co_await exchange_in_pieces(
@@ -81,7 +81,7 @@ Task scatter(Group& group, const Call& call, const Agreement& agreement) {
         co_await all_steps(group);
         co_return;
     }
-    std::vector<Stretch> blocks;
+    std::vector<Segment> blocks;
     for (std::size_t i = 0; i < group.sources.size(); ++i) blocks.push_back({i * bytes, bytes});
     co_await exchange_in_pieces(
         group, call.send, blocks, bytes,
@@ -102,22 +102,22 @@ Task gather(Group& group, const Call& call) {
 }
 
 /// Blocks one after the other, with lengths by rank.
-std::vector<Stretch> stretches_of(const std::vector<std::size_t>& counts) {
-    std::vector<Stretch> stretches;
+std::vector<Segment> segments_of(const std::vector<std::size_t>& counts) {
+    std::vector<Segment> segments;
     std::size_t first = 0;
     for (const auto count : counts) {
-        stretches.push_back({first, count});
+        segments.push_back({first, count});
         first += count;
     }
-    return stretches;
+    return segments;
 }
 
 Task exchange(Group& group, const Call& call, std::size_t max) {
     const auto ranks = group.sources.size();
     const std::vector<std::size_t> same(ranks, call.count);
     const bool is_even = call.operation == Operation::all_to_all;
-    const auto out = stretches_of(is_even ? same : call.send_counts);
-    const auto in = stretches_of(is_even ? same : call.receive_counts);
+    const auto out = segments_of(is_even ? same : call.send_counts);
+    const auto in = segments_of(is_even ? same : call.receive_counts);
     co_await exchange_in_pieces(
         group, call.send, out, max,
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {

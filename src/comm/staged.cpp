@@ -14,14 +14,14 @@ constexpr std::size_t taken_at_once = std::size_t{256} << 10U;
 struct Cut {
     std::size_t bytes;
     std::size_t pieces() const { return (bytes + piece_bytes - 1) / piece_bytes; }
-    Stretch piece(std::size_t number) const {
+    Segment piece(std::size_t number) const {
         const auto first = number * piece_bytes;
         return {first, std::min(piece_bytes, bytes - first)};
     }
 };
 
 /// Puts what the others add up of this piece where they reach it.
-void lay_out(Group& group, const std::byte* buffer, Stretch piece, std::size_t number) {
+void lay_out(Group& group, const std::byte* buffer, Segment piece, std::size_t number) {
     const auto& board = group.board;
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
@@ -31,7 +31,7 @@ void lay_out(Group& group, const std::byte* buffer, Stretch piece, std::size_t n
     }
 }
 
-void add_own_share(Group& group, std::byte* buffer, Stretch piece, std::size_t number,
+void add_own_share(Group& group, std::byte* buffer, Segment piece, std::size_t number,
                    const ReduceLoop& loop) {
     const auto& board = group.board;
     const auto share = share_of(piece.bytes, board.rank(), board.size());
@@ -45,7 +45,7 @@ void add_own_share(Group& group, std::byte* buffer, Stretch piece, std::size_t n
     loop(sources, destinations, share.bytes / bytes_of(loop.element));
 }
 
-void take_shares(Group& group, std::byte* buffer, Stretch piece, std::size_t number) {
+void take_shares(Group& group, std::byte* buffer, Segment piece, std::size_t number) {
     const auto& board = group.board;
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
@@ -108,8 +108,8 @@ Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, Reduce
     }
 }
 
-Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stretch> stretches,
-                        std::size_t max, Arrived arrived) {
+Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Segment> segments, std::size_t max,
+                        Arrived arrived) {
     const auto& board = group.board;
     const auto ranks = static_cast<std::size_t>(board.size());
     const auto me = static_cast<std::size_t>(board.rank());
@@ -117,17 +117,17 @@ Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stret
     co_await all_steps(group);
     for (std::size_t first = 0, number = 0; first < max; first += part, ++number) {
         for (std::size_t other = 0; other < ranks; ++other) {
-            const auto& stretch = stretches[other];
-            if (other == me || first >= stretch.bytes) continue;
-            copy_bytes(board.piece(board.rank(), 0, number) + other * part, buffer + stretch.first + first,
-                       std::min(part, stretch.bytes - first));
+            const auto& segment = segments[other];
+            if (other == me || first >= segment.bytes) continue;
+            copy_bytes(board.piece(board.rank(), 0, number) + other * part, buffer + segment.first + first,
+                       std::min(part, segment.bytes - first));
         }
         group.board.step();
         co_await all_steps(group);
         auto& from = group.sources;
         for (std::size_t other = 0; other < ranks; ++other)
             from[other] = board.piece(static_cast<int>(other), 0, number) + me * part;
-        from[me] = buffer + stretches[me].first + first;
+        from[me] = buffer + segments[me].first + first;
         arrived(from, first, std::min(part, max - first));
     }
     group.board.step();

@@ -12,14 +12,14 @@
 
 namespace dtrain::comm {
 
-/// A stretch of bytes of a buffer.
-struct Stretch {
+/// A segment of bytes of a buffer.
+struct Segment {
     std::size_t first = 0;
     std::size_t bytes = 0;
 };
 
 /// Rank `rank`'s share of a buffer that `ranks` ranks divide among them: whole cache lines but for the last.
-inline Stretch share_of(std::size_t bytes, int rank, int ranks) {
+inline Segment share_of(std::size_t bytes, int rank, int ranks) {
     constexpr std::size_t line = 64;
     const auto each = (bytes / static_cast<std::size_t>(ranks) + line) / line * line;
     const auto first = std::min(bytes, each * static_cast<std::size_t>(rank));
@@ -41,10 +41,10 @@ Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, Reduce
 using Arrived =
     std::function<void(const std::vector<const std::byte*>& from, std::size_t first, std::size_t bytes)>;
 
-/// Every rank sends stretch i of `buffer` to the node's rank i; the longest of all ranks has `longest` bytes.
-/// `arrived` is called for all of [0, longest): what is beyond a stretch is no data.
-Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Stretch> stretches,
-                        std::size_t max, Arrived arrived);
+/// Every rank sends segment i of `buffer` to the node's rank i; the longest of all ranks has `longest` bytes.
+/// `arrived` is called for all of [0, longest): what is beyond a segment is no data.
+Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Segment> segments, std::size_t max,
+                        Arrived arrived);
 
 /// Every rank shows the same `bytes` to all; with `root` >= 0 only the node's rank `root` does.
 Task show_in_pieces(Group& group, const std::byte* buffer, std::size_t bytes, int root, Arrived arrived);

@@ -11,9 +11,9 @@
 #include <dtrain/optimizer.hpp>
 
 #include "base/with_element.hpp"
+#include "eager/graph.hpp"
 #include "eager/place.hpp"
 #include "eager/run_operator.hpp"
-#include "eager/tape.hpp"
 #include "eager/unlisted.hpp"
 #include "kernels/loops.hpp"
 
@@ -30,8 +30,8 @@ void add_here(const TensorView& term, const TensorView& to) {
 // Kernels of GPUs read an element before they write it.
 void add_there(const Value& term, const Value& to) {
     const OperatorCall::Input input{.slot = "x", .name = "", .shape = to.shape, .type = to.type};
-    const auto recipe = recipe_of({.type = "sum", .inputs = {input, input}, .outputs = {"out"}});
-    run_operator(recipe->forward(), {{"x", to.there()}, {"x", term.there()}}, {{"out", to.there()}});
+    const auto plan = plan_of({.type = "sum", .inputs = {input, input}, .outputs = {"out"}});
+    run_operator(plan->forward(), {{"x", to.there()}, {"x", term.there()}}, {{"out", to.there()}});
     to.note_written_there();
 }
 
@@ -95,7 +95,7 @@ class Backward {
         for (auto at = nodes_.begin(); at != nodes_.end(); ++at)
             for (const auto& origin : at->second->origins()) note(origin);
         outputs_.at({loss.origin.node.get(), loss.origin.output}).arrive(one_like(loss.value));
-        for (const auto& [number, node] : nodes_) node->recipe().backward(given(*node));
+        for (const auto& [number, node] : nodes_) node->plan().backward(given(*node));
     }
 
     void run() {
@@ -124,32 +124,32 @@ class Backward {
             throw nn::ChangedParameterError(
                 fmt::format("backward(): parameter '{}' was changed after the operator {} had used it; "
                             "call step() and set_values() behind backward()",
-                            leaf->name, origin.node->recipe().forward().op.type),
+                            leaf->name, origin.node->plan().forward().op.type),
                 leaf->name);
         if (origin.node->is_spent())
             throw nn::SpentGraphError(
                 fmt::format("backward(): the operator {} was in the graph of a backward() before, which let "
                             "it go; compute "
                             "it again, or add up the losses and call backward() once",
-                            origin.node->recipe().forward().op.type));
+                            origin.node->plan().forward().op.type));
     }
 
     // By output, whether the loss depends on it.
     std::vector<bool> given(const Node& node) const {
         std::vector<bool> outputs;
-        for (std::size_t i = 0; i < node.recipe().outputs().size(); ++i)
+        for (std::size_t i = 0; i < node.plan().outputs().size(); ++i)
             outputs.push_back(outputs_.contains({&node, i}));
         return outputs;
     }
 
     void differentiate(const Node& node) {
-        const auto& recipe = node.recipe();
-        const auto& backward = recipe.backward(given(node));
+        const auto& plan = node.plan();
+        const auto& backward = plan.backward(given(node));
         std::map<std::string, Value, std::less<>> gradients;
-        for (std::size_t i = 0; i < recipe.outputs().size(); ++i) {
+        for (std::size_t i = 0; i < plan.outputs().size(); ++i) {
             const auto terms = outputs_.find({&node, i});
             if (terms == outputs_.end()) continue;
-            gradients[gradient_name(recipe.outputs()[i].name)] = terms->second.sum();
+            gradients[gradient_name(plan.outputs()[i].name)] = terms->second.sum();
             outputs_.erase(terms);
         }
         for (const auto& variable : backward.made)
@@ -170,9 +170,9 @@ class Backward {
     }
 
     // A gradient that is all of a parameter's is made where that is to be.
-    Value place_for(const Variable& variable, const Node& node, const GradientRecipe& backward) const {
+    Value place_for(const Variable& variable, const Node& node, const GradientPlan& backward) const {
         const auto result =
-            std::ranges::find(backward.results, variable.name, &GradientRecipe::Result::gradient);
+            std::ranges::find(backward.results, variable.name, &GradientPlan::Result::gradient);
         if (result != backward.results.end())
             if (const auto& leaf = node.origins()[result->input].leaf; leaf && is_made_in_place(*leaf)) {
                 leaf->gradient.note_written_there();
@@ -187,7 +187,7 @@ class Backward {
     }
 
     // A parameter's gradient is told of as soon as the operator that completes it was run.
-    void hand_on(const Operator& op, const Node& node, const GradientRecipe& backward,
+    void hand_on(const Operator& op, const Node& node, const GradientPlan& backward,
                  const std::map<std::string, Value, std::less<>>& gradients) {
         for (const auto& [input, gradient] : backward.results) {
             if (std::ranges::find(op.outputs, gradient, &Argument::variable) == op.outputs.end()) continue;
@@ -224,7 +224,7 @@ class Backward {
 }  // namespace
 
 void run_backward(const Traced& loss) {
-    const Untaped untaped;
+    const NoGradGuard without_graph;
     Backward(loss).run();
 }
 

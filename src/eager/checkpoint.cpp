@@ -9,7 +9,7 @@
 #include <dtrain/nn_training.hpp>
 
 #include "base/with_element.hpp"
-#include "eager/tape.hpp"
+#include "eager/graph.hpp"
 #include "io/stored_checkpoint.hpp"
 #include "program/stored_state.hpp"
 

@@ -13,7 +13,7 @@
 #include "base/divided_up.hpp"
 #include "base/text.hpp"
 #include "eager/batches_of_epoch.hpp"
-#include "eager/tape.hpp"
+#include "eager/graph.hpp"
 
 namespace dtrain::nn {
 namespace {

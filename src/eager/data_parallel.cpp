@@ -9,8 +9,8 @@
 #include <dtrain/data_parallel.hpp>
 #include <dtrain/nn_training.hpp>
 
+#include "eager/graph.hpp"
 #include "eager/place.hpp"
-#include "eager/tape.hpp"
 
 namespace dtrain::nn {
 

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "eager/graph.hpp"
 #include "eager/run_function.hpp"
-#include "eager/tape.hpp"
 
 namespace dtrain::nn {
 namespace {

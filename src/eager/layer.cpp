@@ -8,10 +8,10 @@
 
 #include <dtrain/nn_layer.hpp>
 
+#include "eager/graph.hpp"
 #include "eager/leaf.hpp"
 #include "eager/numbering.hpp"
 #include "eager/place.hpp"
-#include "eager/tape.hpp"
 
 namespace dtrain::nn {
 

@@ -11,8 +11,8 @@
 #include <dtrain/nn_training.hpp>
 
 #include "comm/node_line.hpp"
+#include "eager/graph.hpp"
 #include "eager/place.hpp"
-#include "eager/tape.hpp"
 #include "eager/unlisted.hpp"
 #include "kernels/kernel.hpp"
 

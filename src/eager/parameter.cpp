@@ -7,9 +7,9 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/nn_tensor.hpp>
 
+#include "eager/graph.hpp"
 #include "eager/numbering.hpp"
 #include "eager/place.hpp"
-#include "eager/tape.hpp"
 
 namespace dtrain::nn {
 namespace {

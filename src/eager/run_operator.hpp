@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "eager/recipe.hpp"
+#include "eager/plan.hpp"
 #include "kernels/kernel.hpp"
 
 namespace dtrain::eager {
 
-/// Runs an operator of a recipe over tensors whose types are the recipe's: by the kernel that was prepared
+/// Runs an operator of a plan over tensors whose types are the plan's: by the kernel that was prepared
 /// for the same memory before, if it is still there, or by a new one. So operators of a loop that gets the
 /// same memory in each step are prepared once.
 /// @throws Error when the data cannot be (a label outside the classes)

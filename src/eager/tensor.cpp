@@ -13,8 +13,8 @@
 
 #include "base/initial_value.hpp"
 #include "base/with_element.hpp"
+#include "eager/graph.hpp"
 #include "eager/numbering.hpp"
-#include "eager/tape.hpp"
 
 namespace dtrain {
 namespace eager {
@@ -145,11 +145,11 @@ Tensor cast(const Tensor& x, DataType type) {
 }
 
 NoGrad::NoGrad() {
-    ++eager::Untaped::count();
+    ++eager::NoGradGuard::count();
 }
 
 NoGrad::~NoGrad() {
-    --eager::Untaped::count();
+    --eager::NoGradGuard::count();
 }
 
 void seed(std::uint64_t seed) {

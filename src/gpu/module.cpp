@@ -61,21 +61,21 @@ class OneGpu final : public kernels::Gpu {
     explicit OneGpu(int number) : name_(name_of_gpu(number)) {}
 
     std::string description() const override { return name_; }
-    void* stream() const override { return workshop_.stream.handle(); }
+    void* stream() const override { return context_.stream.handle(); }
 
     Memory allocate(std::size_t bytes) override { return gpu::allocate(bytes); }
     Memory allocate_host(std::size_t bytes) override { return gpu::allocate_host(bytes); }
 
     void to_gpu(void* to, const void* from, std::size_t bytes) override {
-        gpu::to_gpu(workshop_.stream, to, from, bytes);
+        gpu::to_gpu(context_.stream, to, from, bytes);
         given_.up.add(bytes);
     }
     void to_host(void* to, const void* from, std::size_t bytes) override {
-        gpu::to_host(workshop_.stream, to, from, bytes);
+        gpu::to_host(context_.stream, to, from, bytes);
         given_.down.add(bytes);
     }
     void copy(void* to, const void* from, std::size_t bytes) override {
-        gpu::copy(workshop_.stream, to, from, bytes);
+        gpu::copy(context_.stream, to, from, bytes);
     }
 
     bool has_kernel(std::string_view operator_type) const override {
@@ -87,33 +87,33 @@ class OneGpu final : public kernels::Gpu {
         if (make == nullptr)
             throw Error("there is no GPU kernel for the operator '" + std::string(operator_type) +
                         "': compute on the CPU");
-        return make(workshop_, arguments);
+        return make(context_, arguments);
     }
     std::unique_ptr<Kernel> make_chain_kernel(const std::vector<kernels::ChainLink>& links,
                                               const std::set<const void*>& inner) override {
-        auto joined = make_joined_kernel(workshop_, links);
-        return joined ? std::move(joined) : gpu::make_chain_kernel(workshop_, links, inner);
+        auto joined = make_joined_kernel(context_, links);
+        return joined ? std::move(joined) : gpu::make_chain_kernel(context_, links, inner);
     }
     std::unique_ptr<Kernel> recorded(const std::function<void()>& give) override {
-        return std::make_unique<Recorded>(workshop_.stream, give, given_);
+        return std::make_unique<Recorded>(context_.stream, give, given_);
     }
     std::unique_ptr<Uploads> uploads() override {
-        return std::make_unique<UploadStream>(workshop_.stream, given_.up);
+        return std::make_unique<UploadStream>(context_.stream, given_.up);
     }
 
     void finish() override {
         poll();
-        gpu::to_host(workshop_.stream, reported_.get(), workshop_.error.get(), sizeof(DeviceError::Content));
-        workshop_.stream.finish();
+        gpu::to_host(context_.stream, reported_.get(), context_.error.get(), sizeof(DeviceError::Content));
+        context_.stream.finish();
         const auto error = *reinterpret_cast<const DeviceError::Content*>(reported_.get());
         if (error.kernel == 0) return;
-        set_to_zero(workshop_.stream, workshop_.error.get(), sizeof(DeviceError::Content));
-        throw Error(workshop_.texts.at(error.kernel)(error.place, error.value));
+        set_to_zero(context_.stream, context_.error.get(), sizeof(DeviceError::Content));
+        throw Error(context_.texts.at(error.kernel)(error.place, error.value));
     }
 
   private:
     std::string name_;
-    Workshop workshop_;
+    KernelContext context_;
     DeviceMemory reported_ = gpu::allocate_host(sizeof(DeviceError::Content));
 };
 

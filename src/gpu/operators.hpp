@@ -24,7 +24,7 @@ using kernels::Kernel;
 using kernels::KernelArguments;
 
 /// What kernels are made with; outlives them.
-struct Workshop {
+struct KernelContext {
     Stream stream;
     ProductLibrary products;
     DeviceMemory error = allocate(sizeof(DeviceError::Content));
@@ -42,7 +42,7 @@ struct Workshop {
     }
 };
 
-using Factory = std::unique_ptr<Kernel> (*)(Workshop&, const KernelArguments&);
+using Factory = std::unique_ptr<Kernel> (*)(KernelContext&, const KernelArguments&);
 
 struct Entry {
     std::string_view type;
@@ -52,9 +52,9 @@ using Entries = std::vector<Entry>;
 
 /// The kernel for the real numbers that the tensors hold.
 template <Factory of_float, Factory of_double>
-std::unique_ptr<Kernel> by_type(Workshop& workshop, const KernelArguments& arguments) {
-    return arguments.real_type() == DataType::float64 ? of_double(workshop, arguments)
-                                                      : of_float(workshop, arguments);
+std::unique_ptr<Kernel> by_type(KernelContext& context, const KernelArguments& arguments) {
+    return arguments.real_type() == DataType::float64 ? of_double(context, arguments)
+                                                      : of_float(context, arguments);
 }
 
 Entries activation_kernels();
@@ -78,7 +78,8 @@ Entries shape_kernels();
 Factory find_kernel(std::string_view operator_type);
 
 /// See kernels::Gpu.
-std::unique_ptr<Kernel> make_chain_kernel(Workshop& workshop, const std::vector<kernels::ChainLink>& links,
+std::unique_ptr<Kernel> make_chain_kernel(KernelContext& context,
+                                          const std::vector<kernels::ChainLink>& links,
                                           const std::set<const void*>& inner);
 
 }  // namespace dtrain::gpu

@@ -14,7 +14,7 @@ using dnnl::memory;
 
 // Layouts, and what all three primitives of a convolution are told.
 struct Layouts {
-    Layouts(const SlidingWindow& window, ProductNumbers numbers)
+    Layouts(const SlidingWindow& window, ComputeType numbers)
         : factor(factor_type(numbers)),
           input{window.batch, window.in_channels, window.y.in, window.x.in},
           filter{window.out_channels, window.in_channels, window.y.window, window.x.window},
@@ -23,7 +23,7 @@ struct Layouts {
           begin{window.y.padding, window.x.padding},
           end{after(window.y), after(window.x)} {}
 
-    // Padding behind a picture as far as windows reach.
+    // Padding behind an image as far as windows reach.
     static std::int64_t after(const Sliding& axis) {
         const auto seen = (axis.out - 1) * axis.stride + axis.window - axis.padding;
         return std::max<std::int64_t>(seen - axis.in, 0);

@@ -8,7 +8,7 @@
 
 namespace dtrain::kernels {
 
-/// One axis of a window that slides over pictures.
+/// One axis of a window that slides over images.
 struct Sliding {
     std::int64_t in;
     std::int64_t window;
@@ -16,7 +16,7 @@ struct Sliding {
     std::int64_t padding;
     std::int64_t out;
 
-    /// Calls function(place in the picture, place in the window) for all that one result sees.
+    /// Calls function(place in the image, place in the window) for all that one result sees.
     template <class Function>
     void for_each(std::int64_t result, const Function& function) const {
         for (std::int64_t i = 0; i < window; ++i)
@@ -24,7 +24,7 @@ struct Sliding {
     }
 };
 
-/// Pictures are [batch, channels, height, width].
+/// Images are [batch, channels, height, width].
 struct SlidingWindow {
     std::int64_t batch;
     std::int64_t in_channels;

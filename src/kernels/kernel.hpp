@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <dtrain/product_numbers.hpp>
+#include <dtrain/compute_type.hpp>
 #include <dtrain/tensor.hpp>
 
 /// Operators on this process' processor. A kernel is prepared once for tensors that stay where they are and
@@ -50,8 +50,8 @@ struct KernelArguments {
     /// The elements that run() updates, or, with an input "rows", the places in it; its owner changes them
     /// between two calls. None: all.
     const ElementRange* part = nullptr;
-    std::optional<Slice> slice = {};                    ///< none: the tensors are whole
-    ProductNumbers products = ProductNumbers::float32;  ///< of float32 tensors
+    std::optional<Slice> slice = {};              ///< none: the tensors are whole
+    ComputeType products = ComputeType::float32;  ///< of float32 tensors
 
     bool has_input(std::string_view slot) const;
     const TensorView& input(std::string_view slot) const;

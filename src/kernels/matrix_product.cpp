@@ -26,7 +26,7 @@ dnnl::memory memory_of(const Matrix& matrix) {
 }  // namespace
 
 // oneDNN 2.6 takes its own switch for such products (fpmath_mode) and ignores it on CPUs.
-MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out, ProductNumbers numbers) try {
+MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out, ComputeType numbers) try {
     OnednnSequence sequence("a matrix product");
     const auto type = factor_type(numbers);
     const auto result = memory_of(out);

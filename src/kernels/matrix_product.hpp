@@ -7,7 +7,7 @@
 #include <functional>
 #include <type_traits>
 
-#include <dtrain/product_numbers.hpp>
+#include <dtrain/compute_type.hpp>
 
 namespace dtrain::kernels {
 
@@ -31,7 +31,7 @@ using Matrix = MatrixOf<float>;
 class MatrixProduct {
   public:
     /// @param numbers with bfloat16 each run makes rounded copies of the factors
-    MatrixProduct(Matrix a, Matrix b, Matrix out, ProductNumbers numbers = ProductNumbers::float32);
+    MatrixProduct(Matrix a, Matrix b, Matrix out, ComputeType numbers = ComputeType::float32);
 
     void run() { run_(); }
 
@@ -43,7 +43,7 @@ class MatrixProduct {
 class PlainProduct {
   public:
     PlainProduct(MatrixOf<double> a, MatrixOf<double> b, MatrixOf<double> out,
-                 ProductNumbers /*of float32 alone*/ = ProductNumbers::float32)
+                 ComputeType /*of float32 alone*/ = ComputeType::float32)
         : a_(a), b_(b), out_(out) {}
 
     void run();

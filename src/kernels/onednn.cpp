@@ -31,9 +31,9 @@ dnnl::primitive_attr onednn_attributes() {
     return attributes;
 }
 
-dnnl::memory::data_type factor_type(ProductNumbers numbers) {
-    if (numbers == ProductNumbers::float16) throw Error("only GPUs multiply float16");
-    return numbers == ProductNumbers::bfloat16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+dnnl::memory::data_type factor_type(ComputeType numbers) {
+    if (numbers == ComputeType::float16) throw Error("only GPUs multiply float16");
+    return numbers == ComputeType::bfloat16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 
 dnnl::memory OnednnSequence::at(const dnnl::memory::desc& layout, const void* data) {

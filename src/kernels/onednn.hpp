@@ -8,7 +8,7 @@
 
 #include <dnnl.hpp>
 
-#include <dtrain/product_numbers.hpp>
+#include <dtrain/compute_type.hpp>
 
 namespace dtrain::kernels {
 
@@ -43,7 +43,7 @@ typename Primitive::primitive_desc prepare_gradient(const Forward& forward, cons
 }
 
 /// Of what a product multiplies.
-dnnl::memory::data_type factor_type(ProductNumbers numbers);
+dnnl::memory::data_type factor_type(ComputeType numbers);
 
 /// Primitives that run one after the other over memory that stays where it is.
 class OnednnSequence {

@@ -8,7 +8,7 @@
 namespace dtrain::kernels {
 namespace {
 
-// Calls function(one channel of one picture, number of the result) for every result.
+// Calls function(one channel of one image, number of the result) for every result.
 template <class Function>
 void for_each_result(const SlidingWindow& w, const Function& function) {
     for (std::int64_t plane = 0; plane < w.batch * w.in_channels; ++plane)

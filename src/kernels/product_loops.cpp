@@ -65,8 +65,8 @@ void multiply_rows(const float* a, const float* b, float* out, std::int64_t coun
 
 }  // namespace
 
-MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out, ProductNumbers numbers) {
-    if (numbers != ProductNumbers::float32)
+MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out, ComputeType numbers) {
+    if (numbers != ComputeType::float32)
         throw Error("this dtrain was built without oneDNN, and multiplies float32 alone on CPUs");
     run_ = [left = ByRows(a), right = ByRows(b), out, depth = a.columns]() mutable {
         const auto* first = left.data();

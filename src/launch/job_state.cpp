@@ -54,7 +54,7 @@ void JobState::take(const Event& event) {
 }
 
 void JobState::note_end(Rank& rank, const Event& event) {
-    const bool companion = companions_.contains(event.rank);
+    const bool service_rank = service_ranks_.contains(event.rank);
     rank.ended = event;
     rank.stopped_by_us = stop_asked_ && event.kind == Event::Kind::stopped;
     last_end_us_ = std::max(last_end_us_, event.time_us);
@@ -63,9 +63,9 @@ void JobState::note_end(Rank& rank, const Event& event) {
     if (rank.idle) --idle_;
     if (event.kind == Event::Kind::done) {
         ++done_;
-        if (companion) ++done_companions_;
+        if (service_rank) ++done_service_ranks_;
     } else if (rank.stopped_by_us) {
-        if (companion) ++stopped_companions_;
+        if (service_rank) ++stopped_service_ranks_;
     } else {
         ++failed_;
     }

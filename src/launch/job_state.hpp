@@ -15,10 +15,10 @@ namespace dtrain::launch {
 /// What is known of a job from its workers' events. Pure: no clock, no processes.
 class JobState {
   public:
-    /// @param companions ranks without work of their own: the job is done when all others are (servers)
-    explicit JobState(int size, std::set<int> companions = {})
-        : ranks_(static_cast<std::size_t>(size)), companions_(std::move(companions)) {
-        std::erase_if(companions_, [size](int rank) { return rank < 0 || rank >= size; });
+    /// @param service_ranks ranks without work of their own: the job is done when all others are (servers)
+    explicit JobState(int size, std::set<int> service_ranks = {})
+        : ranks_(static_cast<std::size_t>(size)), service_ranks_(std::move(service_ranks)) {
+        std::erase_if(service_ranks_, [size](int rank) { return rank < 0 || rank >= size; });
     }
 
     /// Takes an event in; repeated and late ones change nothing.
@@ -33,10 +33,10 @@ class JobState {
     bool stopped_after_failure() const { return stopped_after_failure_; }
 
     int size() const { return static_cast<int>(ranks_.size()); }
-    /// Every rank ended with success; companions may also have been stopped by us.
-    bool all_done() const { return done_ + stopped_companions_ == size(); }
-    /// Every rank but the companions ended with success.
-    bool work_done() const { return done_ - done_companions_ == size() - companion_count(); }
+    /// Every rank ended with success; service_ranks may also have been stopped by us.
+    bool all_done() const { return done_ + stopped_service_ranks_ == size(); }
+    /// Every rank but the service_ranks ended with success.
+    bool work_done() const { return done_ - done_service_ranks_ == size() - service_rank_count(); }
     /// Every rank has reported how it ended.
     bool all_ended() const { return ended_ == size(); }
     bool any_failed() const { return failed_ > 0; }
@@ -88,14 +88,14 @@ class JobState {
         bool stopped_by_us = false;
     };
     void note_end(Rank& rank, const cluster::Event& event);
-    int companion_count() const { return static_cast<int>(companions_.size()); }
+    int service_rank_count() const { return static_cast<int>(service_ranks_.size()); }
 
     std::vector<Rank> ranks_;
     std::vector<cluster::Event> gpu_errors_;
-    std::set<int> companions_;  ///< of these ranks
+    std::set<int> service_ranks_;  ///< of these ranks
     // Asked after every event of perhaps 80,000 ranks: counted, not looked for.
     int up_ = 0, ended_ = 0, done_ = 0, failed_ = 0;
-    int done_companions_ = 0, stopped_companions_ = 0;
+    int done_service_ranks_ = 0, stopped_service_ranks_ = 0;
     int idle_ = 0;  ///< of those that have not ended
     std::int64_t last_end_us_ = 0;
     bool stop_asked_ = false;

@@ -47,7 +47,7 @@ std::vector<std::string> hosts_of(const cluster::Allocation& allocation) {
 }
 
 /// One rank before it has processors.
-struct Seat {
+struct RankSlot {
     RankPlan plan;
     Devices devices;
 };
@@ -100,7 +100,7 @@ class PlanMaker {
 
         int rank = 0;
         for (std::size_t node = 0; node < nodes.hosts.size(); ++node) {
-            seat_node(nodes.hosts[node], seats_of(dealt[node], rank));
+            fill_node(nodes.hosts[node], slots_of(dealt[node], rank));
         }
         warn_of_assumed_nodes();
         return std::move(plan_);
@@ -114,23 +114,23 @@ class PlanMaker {
         int rank = 0;
         for (const auto& joined : input_.joined) {
             dealt.resize(static_cast<std::size_t>(joined.ranks));
-            seat_node(joined.host, seats_of(dealt, rank));
+            fill_node(joined.host, slots_of(dealt, rank));
             dealt.clear();
         }
         return std::move(plan_);
     }
 
     /// @param rank of the first; then that of the next node's first
-    std::vector<Seat> seats_of(const std::vector<Devices>& dealt, int& rank) const {
-        std::vector<Seat> seats;
+    std::vector<RankSlot> slots_of(const std::vector<Devices>& dealt, int& rank) const {
+        std::vector<RankSlot> slots;
         for (const auto& devices : dealt) {
-            seats.push_back({.plan = {.rank = rank,
+            slots.push_back({.plan = {.rank = rank,
                                       .index = rank,
                                       .endpoint = plan_.endpoints.trainers[static_cast<std::size_t>(rank)]},
                              .devices = devices});
             ++rank;
         }
-        return seats;
+        return slots;
     }
 
     /// Ports that this machine has given away are found here, those of others when they start.
@@ -142,7 +142,7 @@ class PlanMaker {
                                          (input_.attempt - 1) * tries_of_joined_nodes + tried);
             const auto first = options_.start_port.value_or(cluster::base_port(job, ranks));
             try {
-                seat_server_job(joined_places(options_, first, input_.joined));
+                fill_server_job(joined_places(options_, first, input_.joined));
                 break;
             } catch (const PortTaken&) {
                 if (options_.start_port || tried + 1 == tries_of_joined_nodes) throw;
@@ -166,7 +166,7 @@ class PlanMaker {
                                                   hosts_of(*input_.allocation))
                               : server_job_places(options_, options_.start_port.value_or(paddles_first_port),
                                                   host_of_numbers());
-        seat_server_job(places);
+        fill_server_job(places);
         plan_.own_node = own_node_of_server_job();
         warn_of_assumed_nodes();
         return std::move(plan_);
@@ -247,15 +247,15 @@ class PlanMaker {
                 *wanted, nodes, nodes == 1 ? "is" : "are"));
     }
 
-    /// Ranks stand in the order of their lists; each node seats those that its address is named for.
-    void seat_server_job(const ServerJobPlaces& places) {
+    /// Ranks stand in the order of their lists; each node has those that its address is named for.
+    void fill_server_job(const ServerJobPlaces& places) {
         auto addresses = server_job_addresses(input_, places);
         plan_.servers = std::move(addresses.job);
         plan_.endpoints = std::move(addresses.endpoints);
         plan_.free_ports = addresses.free_ports;
         std::vector<std::string> hosts;
         for (const auto& joined : input_.joined) hosts.push_back(joined.host);
-        std::vector<std::vector<Seat>> seats(hosts.size());
+        std::vector<std::vector<RankSlot>> slots(hosts.size());
         std::vector<std::size_t> devices_used(hosts.size());
         const bool stages_own_gpus =
             std::any_of(places.stages.begin(), places.stages.end(),
@@ -267,17 +267,17 @@ class PlanMaker {
                     std::find(hosts.begin(), hosts.end(), member.host) - hosts.begin()));
                 if (node == hosts.size()) {
                     hosts.push_back(member.host);
-                    seats.emplace_back();
+                    slots.emplace_back();
                     devices_used.push_back(0);
                 }
                 const auto what = cluster::member_of(*plan_.servers, rank);
-                Seat seat{
+                RankSlot slot{
                     .plan = {
                         .rank = rank, .role = what.role, .index = what.index, .endpoint = what.endpoint}};
                 const bool reported_by_its_node = node > 0 && !input_.joined.empty();
                 if (wants_gpu && !selected_.empty() && !reported_by_its_node)
-                    seat.devices = {selected_[devices_used[node]++ % selected_.size()]};
-                seats[node].push_back(std::move(seat));
+                    slot.devices = {selected_[devices_used[node]++ % selected_.size()]};
+                slots[node].push_back(std::move(slot));
                 ++rank;
             }
         };
@@ -285,7 +285,7 @@ class PlanMaker {
         take(places.workers, !stages_own_gpus);
         for (const auto& stage : places.stages) take(stage.members, stage.device == "gpu");
         for (std::size_t node = 0; node < hosts.size(); ++node)
-            seat_node(hosts[node], std::move(seats[node]));
+            fill_node(hosts[node], std::move(slots[node]));
     }
 
     std::optional<int> own_node_of_server_job() const {
@@ -311,25 +311,25 @@ class PlanMaker {
         return placements_;
     }
 
-    void seat_node(const std::string& host, std::vector<Seat> seats) {
+    void fill_node(const std::string& host, std::vector<RankSlot> slots) {
         std::vector<std::vector<int>> known;
-        for (const auto& seat : seats) {
+        for (const auto& slot : slots) {
             std::vector<int> indices;
-            for (const auto& device : seat.devices)
+            for (const auto& device : slot.devices)
                 if (device.index) indices.push_back(*device.index);
             known.push_back(indices);
         }
         const auto placements =
             plan_.nodes_place_themselves
-                ? std::vector<topology::Placement>(seats.size(), {.reason = "as its node has them"})
+                ? std::vector<topology::Placement>(slots.size(), {.reason = "as its node has them"})
                 : placed(known);
         NodePlan node{.host = host, .cuda_visible_devices = ids_of(plan_.narrow ? selected_ : visible_)};
-        for (std::size_t local = 0; local < seats.size(); ++local) {
+        for (std::size_t local = 0; local < slots.size(); ++local) {
             const auto& placement = placements[local];
-            auto& rank = seats[local].plan;
+            auto& rank = slots[local].plan;
             rank.local_rank = static_cast<int>(local);
             rank.reason = placement.reason;
-            for (const auto& device : seats[local].devices) {
+            for (const auto& device : slots[local].devices) {
                 rank.gpus.push_back(device.id);
                 rank.assignment.devices.push_back(position_of(device));
                 if (!device.index && !plan_.nodes_place_themselves)

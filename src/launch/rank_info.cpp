@@ -8,7 +8,7 @@
 
 namespace dtrain::launch {
 
-std::set<int> companions_of(const Plan& plan) {
+std::set<int> service_ranks_of(const Plan& plan) {
     std::set<int> out;
     if (!plan.servers) return out;
     for (const auto* rank : plan.ranks())

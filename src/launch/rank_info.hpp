@@ -13,7 +13,7 @@
 namespace dtrain::launch {
 
 /// Servers and later stages work for the workers, and end with them.
-std::set<int> companions_of(const Plan& plan);
+std::set<int> service_ranks_of(const Plan& plan);
 
 /// The ranks that speak for their nodes; none in a job on one node.
 std::vector<int> first_ranks_of_nodes(const Plan& plan);

@@ -350,7 +350,7 @@ class Launch {
                                          {.job_id = planner_.allocation()->job_id, .name = step_name(token)}),
             .environment = by_mpirun() ? environment_ : srun_environment(environment_),
             .size = plan.size(),
-            .companions = companions_of(plan),
+            .service_ranks = service_ranks_of(plan),
             .grace = options_.grace,
             .hang_timeout = options_.hang_timeout,
             .heartbeat_ranks = nodes_send_heartbeats(plan) ? first_ranks_of_nodes(plan) : std::vector<int>{},

@@ -94,7 +94,7 @@ class Watch {
                    .new_process_group = true}),
           console_(engine_.stdout_fd(), STDOUT_FILENO),
           status_(options.status_line ? STDERR_FILENO : -1),
-          result_{.job = JobState(options.size, options.companions)} {
+          result_{.job = JobState(options.size, options.service_ranks)} {
         ::signal(SIGPIPE, SIG_IGN);
         make_nonblocking(engine_.stderr_fd());
         for (const int rank : options.heartbeat_ranks) last_heard_[rank] = begin_;

@@ -38,8 +38,8 @@ struct WatchOptions {
     std::vector<std::string> command;  ///< mpirun or srun, and its arguments
     RankControl control = RankControl::of_mpirun();
     Environment environment;
-    int size = 0;              ///< ranks of the job
-    std::set<int> companions;  ///< servers and the like: stopped when all others are done
+    int size = 0;                 ///< ranks of the job
+    std::set<int> service_ranks;  ///< servers and the like: stopped when all others are done
     std::chrono::milliseconds grace{0};
     std::chrono::milliseconds hang_timeout{0};  ///< after which workers say that a rank is idle; 0: never
     /// Ranks that give signs of life, the first one of each node of several, and the time without one after

@@ -9,9 +9,9 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
 
-#include "model/blueprint.hpp"
 #include "model/exact_auc.hpp"
 #include "model/shares.hpp"
+#include "model/spec.hpp"
 
 namespace dtrain::model {
 

@@ -42,7 +42,7 @@ void check_local_sgd(const ModelOptions& options) {
             fmt::format("local_sgd is {} and virtual_ranks {}; they exclude each other: virtual ranks add "
                         "their gradients in every step",
                         options.local_sgd, options.virtual_ranks));
-    if (options.products == ProductNumbers::float16)
+    if (options.products == ComputeType::float16)
         throw UsageError(fmt::format(
             "local_sgd is {} and products are of float16, whose scaled loss leaves out steps, on each rank "
             "other ones; choose bfloat16 or float32",
@@ -51,35 +51,35 @@ void check_local_sgd(const ModelOptions& options) {
 
 }  // namespace
 
-Learner::Learner(Blueprint blueprint, ModelOptions options)
-    : blueprint_(std::move(blueprint)), options_(std::move(options)) {
+Learner::Learner(ModelSpec spec, ModelOptions options)
+    : spec_(std::move(spec)), options_(std::move(options)) {
     const auto& communicator = options_.communicator;
     together(communicator, [&] {
-        if (!blueprint_.network) throw UsageError("a model needs a network; the function given is empty");
-        if (blueprint_.inputs.empty()) throw UsageError("a model needs one input at least");
+        if (!spec_.network) throw UsageError("a model needs a network; the function given is empty");
+        if (spec_.inputs.empty()) throw UsageError("a model needs one input at least");
         check_local_sgd(options_);
         const auto device = program::device_to_use(options_.device, Environment::of_this_process());
-        if (options_.products == ProductNumbers::float16 && !device.is_gpu())
+        if (options_.products == ComputeType::float16 && !device.is_gpu())
             throw UsageError(
                 "products of float16: only GPUs multiply float16; choose one (device \"gpu\", or "
                 "DTRAIN_DEVICE=gpu), or bfloat16 or float32");
-        if (options_.products == ProductNumbers::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
+        if (options_.products == ComputeType::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
             throw UsageError(
                 fmt::format("products of bfloat16: {}; choose float32", why_no_bfloat16_products()));
         shares_ = shares_of(communicator.rank(), communicator.size(), options_.virtual_ranks);
-        network_ = checked_network(blueprint_);
+        network_ = checked_network(spec_);
     });
 }
 
 LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
                                       const std::vector<Metric>& metrics, const OptimizerOptions& adjust,
                                       bool feeds_rate) const {
-    auto made = loss_program(blueprint_, loss, metrics, local_batch);
+    auto made = loss_program(spec_, loss, metrics, local_batch);
     if (feeds_rate)
         program::minimize_at_fed_rate(made.program, made.loss, optimizer, adjust);
     else
         minimize(made.program, made.loss, optimizer, adjust);
-    if (options_.products == ProductNumbers::float16)
+    if (options_.products == ComputeType::float16)
         made.program = with_loss_scaling(made.program, options_.loss_scaling);
     const auto ranks = options_.communicator.size();
     if (shares_.are_virtual)
@@ -101,8 +101,8 @@ void Learner::prepare(const Optimizer& optimizer, const Loss& loss, const std::v
     trainer_.reset();
     tester_.reset();
     predictor_.reset();
-    prepared_.emplace(Prepared{optimizer, loss, metrics, adjust,
-                               job_fields(blueprint_, network_, loss, optimizer), std::move(state)});
+    prepared_.emplace(Prepared{optimizer, loss, metrics, adjust, job_fields(spec_, network_, loss, optimizer),
+                               std::move(state)});
     epochs_ = 0;
     steps_ = 0;
 }
@@ -124,7 +124,7 @@ void Learner::check(const Samples& samples, Fed fed, std::int64_t batch_size) co
             throw UsageError(fmt::format("batch_size is {}; a step needs {} at least, one for each{} rank",
                                          batch_size, counted(shares_.ranks, "sample"),
                                          shares_.are_virtual ? " virtual" : ""));
-        count = checked_count(samples, blueprint_, fed);
+        count = checked_count(samples, spec_, fed);
     });
     if (options_.communicator.all_have(count)) return;
     const auto counts = options_.communicator.allgather(count);
@@ -146,14 +146,14 @@ DistributedSampler::Options Learner::sampling(std::int64_t samples, std::int64_t
 }
 
 std::unique_ptr<Feeder> Learner::training_feeder(const Samples& samples, const FitOptions& options) const {
-    auto dealt = sampling(checked_count(samples, blueprint_, Fed::all), options.batch_size);
+    auto dealt = sampling(checked_count(samples, spec_, Fed::all), options.batch_size);
     if (options.shuffle) dealt.order = SampleOrder::shuffled;
     if (options.last_batch == LastBatch::uneven)
         throw UsageError(
             "FitOptions::last_batch: uneven steps are for trainers with parameter servers alone");
     dealt.last_batch = options.last_batch;
     std::unique_ptr<Feeder> feeder;
-    together(options_.communicator, [&] { feeder = feeder_of(samples, blueprint_, Fed::all, dealt); });
+    together(options_.communicator, [&] { feeder = feeder_of(samples, spec_, Fed::all, dealt); });
     return feeder;
 }
 
@@ -183,7 +183,7 @@ Learner::Compiled& Learner::trainer(std::int64_t local_batch) {
 
 Learner::Compiled& Learner::tester(std::int64_t local_batch) {
     if (tester_ && tester_->local_batch == local_batch) return *tester_;
-    auto made = loss_program(blueprint_, prepared_->loss, prepared_->metrics, local_batch);
+    auto made = loss_program(spec_, prepared_->loss, prepared_->metrics, local_batch);
     const auto fetched = fetched_of(made);
     made.program = for_test(made.program, fetched);
     Executor executor(made.program, prepared_->state, {}, executor_options(fetched));
@@ -192,7 +192,7 @@ Learner::Compiled& Learner::tester(std::int64_t local_batch) {
 
 Learner::Compiled& Learner::predictor(std::int64_t local_batch) {
     if (predictor_ && predictor_->local_batch == local_batch) return *predictor_;
-    const auto made = network_program(blueprint_, local_batch);
+    const auto made = network_program(spec_, local_batch);
     Executor executor(for_test(made.program, {made.output}), prepared_->state, {},
                       executor_options({made.output}));
     return predictor_.emplace(Compiled{local_batch, {}, made.output, std::move(executor)});
@@ -241,8 +241,8 @@ Measures Learner::train_epoch(Feeder& feeder,
 }
 
 Measures Learner::evaluate(const Samples& samples, std::int64_t batch_size) {
-    const auto count = checked_count(samples, blueprint_, Fed::all);
-    const auto feeder = feeder_of(samples, blueprint_, Fed::all, sampling(count, batch_size));
+    const auto count = checked_count(samples, spec_, Fed::all);
+    const auto feeder = feeder_of(samples, spec_, Fed::all, sampling(count, batch_size));
     auto& [local_batch, names, output, executor, rate] = tester(feeder->local_batch());
     feeder->bind(executor);
     feeder->start(0, 0);
@@ -256,9 +256,9 @@ Measures Learner::evaluate(const Samples& samples, std::int64_t batch_size) {
 }
 
 Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
-    const auto count = checked_count(samples, blueprint_, Fed::inputs);
+    const auto count = checked_count(samples, spec_, Fed::inputs);
     const auto dealt = sampling(count, batch_size);
-    const auto feeder = feeder_of(samples, blueprint_, Fed::inputs, dealt);
+    const auto feeder = feeder_of(samples, spec_, Fed::inputs, dealt);
     auto& [local_batch, names, output, executor, rate] = predictor(feeder->local_batch());
     feeder->bind(executor);
     feeder->start(0, 0);

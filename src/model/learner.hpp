@@ -15,11 +15,11 @@
 #include <dtrain/model.hpp>
 
 #include "checkpoint/state_checkpoint.hpp"
-#include "model/blueprint.hpp"
 #include "model/feeder.hpp"
 #include "model/phase_clock.hpp"
 #include "model/sample_columns.hpp"
 #include "model/shares.hpp"
+#include "model/spec.hpp"
 #include "report/run.hpp"
 
 namespace dtrain::model {
@@ -27,7 +27,7 @@ namespace dtrain::model {
 /// A Model without what happens between epochs. Collective as Model says.
 class Learner {
   public:
-    Learner(Blueprint blueprint, ModelOptions options);
+    Learner(ModelSpec spec, ModelOptions options);
 
     void prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
                  const OptimizerOptions& adjust);
@@ -114,7 +114,7 @@ class Learner {
     Compiled& predictor(std::int64_t local_batch);
     void go_on_from(checkpoint::Restored found);
 
-    Blueprint blueprint_;
+    ModelSpec spec_;
     ModelOptions options_;
     Shares shares_;
     Program network_;  ///< for one sample

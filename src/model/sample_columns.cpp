@@ -76,9 +76,9 @@ class ColumnFeeder final : public Feeder {
     std::span<float> weight_;
 };
 
-std::vector<SampleSpec> specs_of(const Blueprint& blueprint, Fed fed) {
-    auto specs = blueprint.inputs;
-    if (fed == Fed::all) specs.insert(specs.end(), blueprint.labels.begin(), blueprint.labels.end());
+std::vector<SampleSpec> specs_of(const ModelSpec& spec, Fed fed) {
+    auto specs = spec.inputs;
+    if (fed == Fed::all) specs.insert(specs.end(), spec.labels.begin(), spec.labels.end());
     return specs;
 }
 
@@ -86,13 +86,13 @@ std::string shape_text(const SampleSpec& spec) {
     return fmt::format("{} {} of {}", element_count(spec.shape), to_string(spec.type), to_string(spec.shape));
 }
 
-std::int64_t checked_source(const DataSource& source, const Blueprint& blueprint, Fed fed) {
-    const auto& input = blueprint.inputs.front();
-    if (blueprint.inputs.size() != 1)
+std::int64_t checked_source(const DataSource& source, const ModelSpec& spec, Fed fed) {
+    const auto& input = spec.inputs.front();
+    if (spec.inputs.size() != 1)
         throw SampleError(
             fmt::format("a data source has values for one input, but the model has {}; give spans "
                         "for each by name",
-                        blueprint.inputs.size()),
+                        spec.inputs.size()),
             input.name);
     if (input.type != DataType::float32 || element_count(input.shape) != source.features())
         throw SampleError(
@@ -100,19 +100,19 @@ std::int64_t checked_source(const DataSource& source, const Blueprint& blueprint
                         source.features(), input.name, shape_text(input)),
             input.name);
     if (fed == Fed::inputs) return source.size();
-    const bool fits = blueprint.labels.size() == 1 && blueprint.labels[0].type == DataType::int64 &&
-                      blueprint.labels[0].shape.empty();
+    const bool fits =
+        spec.labels.size() == 1 && spec.labels[0].type == DataType::int64 && spec.labels[0].shape.empty();
     if (fits) return source.size();
-    if (blueprint.labels.size() != 1)
-        throw SampleError(fmt::format("a data source has one label a sample, but the model has {}",
-                                      blueprint.labels.size()),
-                          "");
+    if (spec.labels.size() != 1)
+        throw SampleError(
+            fmt::format("a data source has one label a sample, but the model has {}", spec.labels.size()),
+            "");
     throw SampleError(
         fmt::format(
             "a data source has a class number for each sample, but the model's label '{}' is {}; give "
             "spans by name",
-            blueprint.labels[0].name, shape_text(blueprint.labels[0])),
-        blueprint.labels[0].name);
+            spec.labels[0].name, shape_text(spec.labels[0])),
+        spec.labels[0].name);
 }
 
 /// @param expected samples that others have, or none yet
@@ -140,9 +140,9 @@ std::int64_t checked_values(const Samples& samples, const SampleSpec& spec,
     return values / each;
 }
 
-std::int64_t count_of(const Samples& samples, const Blueprint& blueprint, Fed fed) {
-    if (samples.source() != nullptr) return checked_source(*samples.source(), blueprint, fed);
-    const auto specs = specs_of(blueprint, Fed::all);
+std::int64_t count_of(const Samples& samples, const ModelSpec& spec, Fed fed) {
+    if (samples.source() != nullptr) return checked_source(*samples.source(), spec, fed);
+    const auto specs = specs_of(spec, Fed::all);
     for (const auto& given : samples.values())
         if (std::ranges::find(specs, given.name, &SampleSpec::name) == specs.end())
             throw SampleError(
@@ -150,25 +150,25 @@ std::int64_t count_of(const Samples& samples, const Blueprint& blueprint, Fed fe
                             given.name),
                 given.name);
     std::optional<std::int64_t> count;
-    for (const auto& spec : specs_of(blueprint, fed)) count = checked_values(samples, spec, count);
+    for (const auto& spec : specs_of(spec, fed)) count = checked_values(samples, spec, count);
     return count.value();
 }
 
 }  // namespace
 
-std::int64_t checked_count(const Samples& samples, const Blueprint& blueprint, Fed fed) {
-    const auto count = count_of(samples, blueprint, fed);
-    if (count == 0) throw SampleError("there are no samples", blueprint.inputs.front().name);
+std::int64_t checked_count(const Samples& samples, const ModelSpec& spec, Fed fed) {
+    const auto count = count_of(samples, spec, fed);
+    if (count == 0) throw SampleError("there are no samples", spec.inputs.front().name);
     return count;
 }
 
-std::unique_ptr<Feeder> feeder_of(const Samples& samples, const Blueprint& blueprint, Fed fed,
+std::unique_ptr<Feeder> feeder_of(const Samples& samples, const ModelSpec& spec, Fed fed,
                                   const DistributedSampler::Options& sampling) {
     if (samples.source() == nullptr)
-        return std::make_unique<ColumnFeeder>(samples, specs_of(blueprint, fed), fed, sampling);
-    FedNames names{.x = blueprint.inputs.front().name};
+        return std::make_unique<ColumnFeeder>(samples, specs_of(spec, fed), fed, sampling);
+    FedNames names{.x = spec.inputs.front().name};
     if (fed == Fed::all) {
-        names.label = blueprint.labels.front().name;
+        names.label = spec.labels.front().name;
         names.weight = fed_weight;
     }
     // The caller's, for as long as the feeder.

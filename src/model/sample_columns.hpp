@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "model/blueprint.hpp"
 #include "model/feeder.hpp"
+#include "model/spec.hpp"
 
 namespace dtrain::model {
 
@@ -17,10 +17,10 @@ enum class Fed {
 
 /// How many samples there are.
 /// @throws SampleError when they do not fit the model or there is none
-std::int64_t checked_count(const Samples& samples, const Blueprint& blueprint, Fed fed);
+std::int64_t checked_count(const Samples& samples, const ModelSpec& spec, Fed fed);
 
-/// Feeds samples that were checked, and that live as long as it, to a program of the blueprint.
-std::unique_ptr<Feeder> feeder_of(const Samples& samples, const Blueprint& blueprint, Fed fed,
+/// Feeds samples that were checked, and that live as long as it, to a program of the spec.
+std::unique_ptr<Feeder> feeder_of(const Samples& samples, const ModelSpec& spec, Fed fed,
                                   const DistributedSampler::Options& sampling);
 
 }  // namespace dtrain::model

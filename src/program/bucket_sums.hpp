@@ -30,7 +30,7 @@ class BucketSums {
     void wait_recorded(std::size_t number);
 
     /// MPI moves data only while it is called.
-    void poke() {
+    void progress() {
         for (auto& request : requests_)
             if (!request.complete()) request.test();
     }

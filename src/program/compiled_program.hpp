@@ -136,7 +136,7 @@ class CompiledProgram {
     std::vector<Piece> recorded(Part part);
     static bool is_sum(const Step& step);
     void record(const Step& step);
-    void poke();
+    void progress();
 
     Program program_;
     State state_;
@@ -162,7 +162,7 @@ class CompiledProgram {
     bool writes_state_ = false;
     bool profiles_;
     std::chrono::nanoseconds exchange_time_{0};
-    ProductNumbers products_;
+    ComputeType products_;
     std::shared_ptr<ServerLink> servers_;
     std::map<Part, std::vector<Piece>> pieces_;
     BucketSums buckets_;  // goes first, for it uses memory

@@ -7,8 +7,8 @@
 #include <dtrain/shared_buffer.hpp>
 
 #include "program/aligned_memory.hpp"
+#include "program/host_sums.hpp"
 #include "program/state_access.hpp"
-#include "program/sums_here.hpp"
 
 namespace dtrain::program {
 
@@ -25,12 +25,12 @@ ComputeDevice::Memory CpuDevice::allocate_exchanged(std::size_t bytes) {
 }
 
 std::unique_ptr<GradientSums> CpuDevice::make_gradient_sums(std::span<float> gradients, std::size_t places) {
-    return std::make_unique<SumsHere>(gradients, places);
+    return std::make_unique<HostSums>(gradients, places);
 }
 
 std::function<void()> CpuDevice::make_average(const VariableNames& variables) {
-    return [stretches = stretches_of(StateAccess::here(state_), variables), communicator = communicator_] {
-        average(stretches, communicator);
+    return [segments = segments_of(StateAccess::here(state_), variables), communicator = communicator_] {
+        average(segments, communicator);
     };
 }
 

@@ -40,12 +40,12 @@ Executor::Executor(const Program& program, State state, Communicator communicato
     check_trainers(options, communicator);
     const auto device = program::device_to_use(options.device, Environment::of_this_process(),
                                                program::why_not_on_a_gpu(program, state));
-    if (options.products == ProductNumbers::float16 && !device.is_gpu())
+    if (options.products == ComputeType::float16 && !device.is_gpu())
         throw UsageError(
             "ExecutorOptions::products is float16, and only GPUs multiply float16: choose one (device "
             "\"gpu\", "
             "or DTRAIN_DEVICE=gpu), or bfloat16 or float32");
-    if (options.products == ProductNumbers::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
+    if (options.products == ComputeType::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
         throw UsageError(fmt::format("ExecutorOptions::products is bfloat16: {}; leave it float32",
                                      why_no_bfloat16_products()));
     if (options.threads > 0) kernels::set_compute_threads(options.threads);

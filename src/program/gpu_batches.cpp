@@ -26,7 +26,7 @@ void GpuBatches::bring() {
     if (!uploads_) return;
     uploads_->to_gpu(staging_.get(), here_.get(), there_.bytes);
     uploads_->take();
-    for (const auto& [there, from, bytes] : there_.stretches) gpu_->copy(there, staging_.get() + from, bytes);
+    for (const auto& [there, from, bytes] : there_.segments) gpu_->copy(there, staging_.get() + from, bytes);
     uploads_->release();
 }
 

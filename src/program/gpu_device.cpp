@@ -107,20 +107,20 @@ RowExchange GpuDevice::make_row_exchange(Communicator communicator, TreeNode bat
 
 // By MPI in the State's memory here.
 std::function<void()> GpuDevice::make_average(const VariableNames& variables) {
-    if (reaches_gpu_) return make_average_by_nccl(stretches_of(StateAccess::there(state_), variables));
-    return [this, stretches = stretches_of(StateAccess::here(state_), variables)] {
+    if (reaches_gpu_) return make_average_by_nccl(segments_of(StateAccess::there(state_), variables));
+    return [this, segments = segments_of(StateAccess::here(state_), variables)] {
         on_gpu_.write_here();
-        average(stretches, communicator_);
+        average(segments, communicator_);
         on_gpu_.write_there();
     };
 }
 
 // Part by part in memory that NCCL knows.
-std::function<void()> GpuDevice::make_average_by_nccl(const Stretches& stretches) {
-    if (stretches.empty()) return [] {};
+std::function<void()> GpuDevice::make_average_by_nccl(const Segments& segments) {
+    if (segments.empty()) return [] {};
     constexpr std::size_t max = std::size_t{4} << 20;
     std::size_t largest = 0;
-    for (const auto& stretch : stretches) largest = std::max(largest, std::min(stretch.size(), max));
+    for (const auto& segment : segments) largest = std::max(largest, std::min(segment.size(), max));
     const auto exchanged = allocate_exchanged(largest * sizeof(float));
     auto* const sums = reinterpret_cast<float*>(exchanged.get());
     struct Part {
@@ -128,9 +128,9 @@ std::function<void()> GpuDevice::make_average_by_nccl(const Stretches& stretches
         std::shared_ptr<kernels::Kernel> divide;
     };
     std::vector<Part> parts;
-    for (const auto& stretch : stretches)
-        for (std::size_t first = 0; first < stretch.size(); first += max) {
-            const auto numbers = stretch.subspan(first, std::min(max, stretch.size() - first));
+    for (const auto& segment : segments)
+        for (std::size_t first = 0; first < segment.size(); first += max) {
+            const auto numbers = segment.subspan(first, std::min(max, segment.size() - first));
             const auto seen = [&](void* data) {
                 return TensorView{data, {static_cast<std::int64_t>(numbers.size())}, DataType::float32};
             };

@@ -74,7 +74,7 @@ class GpuDevice final : public ComputeDevice {
     TensorView fetched(const Variable& variable, const TensorView& there) override;
 
   private:
-    std::function<void()> make_average_by_nccl(const Stretches& stretches);
+    std::function<void()> make_average_by_nccl(const Segments& segments);
 
     std::shared_ptr<kernels::Gpu> gpu_;
     State state_;

@@ -22,10 +22,10 @@ Neighbours neighbours_of(std::vector<StateTensor> tensors) {
     Neighbours all;
     for (auto& tensor : tensors) {
         const auto bytes = aligned(tensor.view.bytes());
-        const bool follows = !all.stretches.empty() &&
-                             all.stretches.back().there + all.stretches.back().bytes == first_byte(tensor);
-        if (!follows) all.stretches.push_back({first_byte(tensor), all.bytes, 0});
-        all.stretches.back().bytes += bytes;
+        const bool follows = !all.segments.empty() &&
+                             all.segments.back().there + all.segments.back().bytes == first_byte(tensor);
+        if (!follows) all.segments.push_back({first_byte(tensor), all.bytes, 0});
+        all.segments.back().bytes += bytes;
         all.places.push_back({std::move(tensor), all.bytes});
         all.bytes += bytes;
     }

@@ -11,7 +11,7 @@ namespace dtrain::program {
 
 /// Tensors that lie beside each other on a GPU, in the same order in a block of memory of their own.
 struct Neighbours {
-    struct Stretch {
+    struct Segment {
         std::byte* there;
         std::size_t here;  ///< from the block's beginning
         std::size_t bytes;
@@ -21,7 +21,7 @@ struct Neighbours {
         StateTensor tensor;
         std::size_t here;
     };
-    std::vector<Stretch> stretches;
+    std::vector<Segment> segments;
     std::vector<Place> places;
     std::size_t bytes = 0;  ///< of the block
 };

@@ -14,8 +14,8 @@ std::vector<Schema> all_schemas() {
     std::vector<Schema> all;
     for (const auto& schemas :
          {adjustment_schemas(), arithmetic_schemas(), embedding_schemas(), layer_schemas(), loss_schemas(),
-          normalisation_schemas(), picture_schemas(), reduction_schemas(), schedule_schemas(),
-          server_schemas(), shape_schemas(), training_schemas()})
+          normalisation_schemas(), image_schemas(), reduction_schemas(), schedule_schemas(), server_schemas(),
+          shape_schemas(), training_schemas()})
         std::ranges::copy(schemas, std::back_inserter(all));
     std::ranges::sort(all, {}, &Schema::type);
     return all;

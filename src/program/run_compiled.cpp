@@ -56,7 +56,7 @@ void CompiledProgram::run_recorded(Part part) {
             piece.recording->run();
         else
             run_timed(steps_[piece.step]);
-        poke();
+        progress();
     }
 }
 
@@ -115,7 +115,7 @@ void CompiledProgram::run_step(const Step& step) {
         case Action::compute:
         case Action::talk:
             kernels_[step.number]->run();
-            poke();
+            progress();
             break;
         case Action::start:
             buckets_.start(step.number);
@@ -154,9 +154,9 @@ void CompiledProgram::run_step(const Step& step) {
     }
 }
 
-void CompiledProgram::poke() {
-    buckets_.poke();
-    if (servers_) servers_->poke();
+void CompiledProgram::progress() {
+    buckets_.progress();
+    if (servers_) servers_->progress();
 }
 
 void CompiledProgram::run() {

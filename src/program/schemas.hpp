@@ -25,7 +25,7 @@ std::vector<Schema> embedding_schemas();      ///< rows of tables and what their
 std::vector<Schema> layer_schemas();          ///< fully connected layers, activations and their gradients
 std::vector<Schema> loss_schemas();           ///< losses and their gradients
 std::vector<Schema> normalisation_schemas();  ///< layer normalisation, dropout
-std::vector<Schema> picture_schemas();        ///< convolution and pooling
+std::vector<Schema> image_schemas();          ///< convolution and pooling
 std::vector<Schema> reduction_schemas();      ///< sums and means, metrics, and the gradients of sums
 std::vector<Schema> schedule_schemas();       ///< learning rates
 std::vector<Schema> server_schemas();         ///< what trainers exchange with parameter servers

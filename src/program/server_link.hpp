@@ -36,7 +36,7 @@ class ServerLink {
                                                          const CopiedTensors& copied) = 0;
 
     /// Called between operators: what is under way goes on.
-    virtual void poke() = 0;
+    virtual void progress() = 0;
 };
 
 /// send, send_barrier, recv, fetch_barrier, pull_rows, push_rows, update_rows, exchange_changes

@@ -9,21 +9,21 @@
 
 namespace dtrain::program {
 
-Stretches stretches_of(const std::vector<StateTensor>& state, const VariableNames& names) {
+Segments segments_of(const std::vector<StateTensor>& state, const VariableNames& names) {
     std::vector<StateTensor> chosen;
     std::ranges::copy_if(state, std::back_inserter(chosen),
                          [&](const StateTensor& tensor) { return names.contains(tensor.name); });
-    Stretches stretches;
-    for (const auto& stretch : neighbours_of(std::move(chosen)).stretches)
-        stretches.emplace_back(reinterpret_cast<float*>(stretch.there), stretch.bytes / sizeof(float));
-    return stretches;
+    Segments segments;
+    for (const auto& segment : neighbours_of(std::move(chosen)).segments)
+        segments.emplace_back(reinterpret_cast<float*>(segment.there), segment.bytes / sizeof(float));
+    return segments;
 }
 
-void average(const Stretches& stretches, const Communicator& communicator) {
+void average(const Segments& segments, const Communicator& communicator) {
     const auto ranks = static_cast<float>(communicator.size());
-    for (const auto& stretch : stretches) {
-        communicator.allreduce_sum(stretch);
-        for (auto& number : stretch) number /= ranks;
+    for (const auto& segment : segments) {
+        communicator.allreduce_sum(segment);
+        for (auto& number : segment) number /= ranks;
     }
 }
 

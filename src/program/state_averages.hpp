@@ -15,13 +15,13 @@ namespace dtrain::program {
 using VariableNames = std::set<std::string, std::less<>>;
 
 /// Numbers that lie side by side.
-using Stretches = std::vector<std::span<float>>;
+using Segments = std::vector<std::span<float>>;
 
 /// Where the variables of those names, all of float32, lie in the memory of a State, with the zeros that
 /// alignment leaves between them.
-Stretches stretches_of(const std::vector<StateTensor>& state, const VariableNames& names);
+Segments segments_of(const std::vector<StateTensor>& state, const VariableNames& names);
 
 /// Sets numbers in this process' memory to their averages over the ranks. Collective.
-void average(const Stretches& stretches, const Communicator& communicator);
+void average(const Segments& segments, const Communicator& communicator);
 
 }  // namespace dtrain::program

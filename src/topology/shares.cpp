@@ -21,16 +21,16 @@ std::vector<std::vector<Share>> by_memory_node(const std::vector<Share>& units) 
 }
 
 /// Seats for each weight in proportion, by the method of the largest remainder; ties go to the first.
-std::vector<std::size_t> apportioned(const std::vector<std::size_t>& weights, std::size_t seats) {
+std::vector<std::size_t> apportioned(const std::vector<std::size_t>& weights, std::size_t slots) {
     const auto total = std::accumulate(weights.begin(), weights.end(), std::size_t{0});
     std::vector<std::size_t> out, order(weights.size());
-    for (const auto weight : weights) out.push_back(weight * seats / total);
+    for (const auto weight : weights) out.push_back(weight * slots / total);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return weights[a] * seats % total > weights[b] * seats % total;
+        return weights[a] * slots % total > weights[b] * slots % total;
     });
     const auto given = std::accumulate(out.begin(), out.end(), std::size_t{0});
-    for (std::size_t i = 0; i < seats - given; ++i) ++out[order[i]];
+    for (std::size_t i = 0; i < slots - given; ++i) ++out[order[i]];
     return out;
 }
 

@@ -10,8 +10,8 @@
 
 namespace dtrain::nn {
 
-/// For pictures [batch, 1, 8, 8] of 4 classes.
-inline Sequential picture_network() {
+/// For images [batch, 1, 8, 8] of 4 classes.
+inline Sequential image_network() {
     return Sequential{Conv2D(1, 4, {3, 5}, 1, {1, 2}),
                       ReLU(),
                       MaxPool2D(2),

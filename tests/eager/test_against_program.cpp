@@ -65,7 +65,7 @@ TEST(AgainstPrograms, Sgd) {
     check(Sgd{0.1});
 }
 
-std::string picture_logits(Program& program, const std::string& x) {
+std::string image_logits(Program& program, const std::string& x) {
     const auto first =
         layers::relu(program, layers::conv2d(program, x, 4, {.window = {3, 5}, .padding = {1, 2}}));
     const auto pooled = layers::max_pool2d(program, first);
@@ -74,23 +74,23 @@ std::string picture_logits(Program& program, const std::string& x) {
     return layers::fc(program, layers::flatten(program, averaged), 4);
 }
 
-void check_pictures(const dtrain::Optimizer& optimizer) {
+void check_images(const dtrain::Optimizer& optimizer) {
     seed(7);
-    auto network = picture_network();
+    auto network = image_network();
     const auto data = digit_like(45, 64);
-    expect_same_training(network, {.logits = picture_logits,
+    expect_same_training(network, {.logits = image_logits,
                                    .data = data,
                                    .sample = {1, 8, 8},
                                    .optimizer = optimizer,
                                    .gpu_tolerance = with_adam_or_pooling});
 }
 
-TEST(AgainstPrograms, PicturesWithSgd) {
-    check_pictures(Sgd{0.1});
+TEST(AgainstPrograms, ImagesWithSgd) {
+    check_images(Sgd{0.1});
 }
 
-TEST(AgainstPrograms, PicturesWithAdam) {
-    check_pictures(Adam{0.01});
+TEST(AgainstPrograms, ImagesWithAdam) {
+    check_images(Adam{0.01});
 }
 
 std::string word_logits(Program& program, const std::string& ids) {

@@ -112,8 +112,8 @@ void expect_to_go_on(const std::function<Network()>& make, const Data& data, con
     }
 }
 
-TEST(Checkpoints, OfPicturesAndWords) {
-    expect_to_go_on<Sequential>(picture_network, digit_like(32, 64), {1, 8, 8});
+TEST(Checkpoints, OfImagesAndWords) {
+    expect_to_go_on<Sequential>(image_network, digit_like(32, 64), {1, 8, 8});
     expect_to_go_on<WordNetwork>([] { return WordNetwork(); }, word_like(32), {5});
 }
 

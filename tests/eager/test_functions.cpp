@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dtrain/nn_pictures.hpp>
+#include <dtrain/nn_images.hpp>
 
 #include "finite_differences.hpp"
 #include "support/message_of.hpp"
@@ -91,7 +91,7 @@ TEST(Functions, GradientsOfLayerNorm) {
         {{2, 3, 4}, {12}, {12}});
 }
 
-TEST(Functions, GradientsOfPictures) {
+TEST(Functions, GradientsOfImages) {
     check_gradients([](const auto& p) { return conv2d(p[0], p[1], p[2]); },
                     {{2, 2, 4, 5}, {3, 2, 2, 3}, {3}});
     check_gradients(
@@ -192,7 +192,7 @@ TEST(Functions, ValuesOfEmbeddingAndLayerNorm) {
     EXPECT_THAT(normal.values(), ElementsAre(FloatEq(-2), FloatEq(4)));
 }
 
-TEST(Functions, ValuesOfPictures) {
+TEST(Functions, ValuesOfImages) {
     std::vector<float> counted(12);
     for (std::size_t i = 0; i < counted.size(); ++i) counted[i] = static_cast<float>(i);
     const auto x = Tensor::of(counted, {1, 1, 3, 4});  // 0 1 2 3, 4 5 6 7, 8 9 10 11

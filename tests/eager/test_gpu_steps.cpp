@@ -70,8 +70,8 @@ TEST_F(GpuSteps, CopyTheirBatchesAndNothingElse) {
     Sequential rows{Linear(16, 64), ReLU(), Dropout(0.5), Linear(64, 64), Dropout(0.1), Linear(64, 4)};
     expect_batches_alone_to_be_copied(rows, digit_like(80), {}, 2, samples * 16 * sizeof(float) + labels,
                                       given());
-    auto pictures = picture_network();
-    expect_batches_alone_to_be_copied(pictures, digit_like(80, 64), {1, 8, 8}, 2,
+    auto images = image_network();
+    expect_batches_alone_to_be_copied(images, digit_like(80, 64), {1, 8, 8}, 2,
                                       samples * 64 * sizeof(float) + labels, given());
     WordNetwork words;  // which casts here what has come from here
     expect_batches_alone_to_be_copied(words, word_like(80), {5}, 2,

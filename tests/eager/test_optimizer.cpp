@@ -187,8 +187,8 @@ TEST(Loops, KeepNoMoreMemoryAndPrepareNothingAnew) {
     seed(1);
     Sequential network{Linear(16, 64), ReLU(), Dropout(0.5), Linear(64, 64), Sigmoid(), Linear(64, 4)};
     expect_to_keep_no_more(network, digit_like(90), {});
-    auto pictures = picture_network();
-    expect_to_keep_no_more(pictures, digit_like(90, 64), {1, 8, 8});
+    auto images = image_network();
+    expect_to_keep_no_more(images, digit_like(90, 64), {1, 8, 8});
     WordNetwork words;
     expect_to_keep_no_more(words, word_like(90), {});
 }

@@ -68,7 +68,7 @@ TEST(EagerRanks, PartsOfABatchLearnWhatTheWholeDoes) {
     }
 }
 
-TEST(EagerRanks, PicturesAndWordsToo) {
+TEST(EagerRanks, ImagesAndWordsToo) {
     const auto compare = [](const auto& make, const Dataset& data, const Shape& sample) {
         seed(1);
         auto alone = make();
@@ -80,7 +80,7 @@ TEST(EagerRanks, PicturesAndWordsToo) {
         expect_near(parallel, alone);
         EXPECT_TRUE(parallel.parameters_are_identical());
     };
-    compare([] { return picture_network(); }, digit_like(40, 64), {1, 8, 8});
+    compare([] { return image_network(); }, digit_like(40, 64), {1, 8, 8});
     compare([] { return WordNetwork(); }, word_like(40), {5});
 }
 

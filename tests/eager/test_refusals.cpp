@@ -81,7 +81,7 @@ TEST(Refusals, OfWhatIsEmpty) {
     EXPECT_THROW(relu(Parameter()), EmptyError);
 }
 
-TEST(PictureRefusals, OfWhatDoesNotFit) {
+TEST(ImageRefusals, OfWhatDoesNotFit) {
     const auto x = Tensor::full({2, 3, 8, 8}, 1);
     Conv2D conv(1, 4, 3, 1, 0, {.name = "conv"});
     EXPECT_EQ(message_of<ProgramError>([&] { conv(x); }),
@@ -94,25 +94,25 @@ TEST(PictureRefusals, OfWhatDoesNotFit) {
     EXPECT_EQ(message_of<ProgramError>([&] {
                   conv(Tensor::full({2, 1, 2, 8}, 1));
               }),
-              "operator conv2d: x 'x' is float32 [2, 1, 2, 8], expected pictures of at least [3, 3] with the "
+              "operator conv2d: x 'x' is float32 [2, 1, 2, 8], expected images of at least [3, 3] with the "
               "padding [0, 0]");
     EXPECT_THAT(message_of<ProgramError>([&] {
                     conv(Tensor::full({2, 1, 8, 8}, 1, DataType::int64));
                 }),
                 HasSubstr("operator conv2d: x 'x' is int64"));
     EXPECT_EQ(message_of<ProgramError>([&] { MaxPool2D(9)(x); }),
-              "operator max_pool2d: x 'x' is float32 [2, 3, 8, 8], expected pictures of at least [9, 9] with "
+              "operator max_pool2d: x 'x' is float32 [2, 3, 8, 8], expected images of at least [9, 9] with "
               "the padding [0, 0]");
     EXPECT_EQ(message_of<ProgramError>([&] {
                   AvgPool2D({2, 9})(x);
               }),
-              "operator average_pool2d: x 'x' is float32 [2, 3, 8, 8], expected pictures of at least [2, 9] "
+              "operator average_pool2d: x 'x' is float32 [2, 3, 8, 8], expected images of at least [2, 9] "
               "with the padding [0, 0]");
     EXPECT_THAT(message_of<ProgramError>([&] { max_pool2d(x, 2, 0); }),
                 HasSubstr("operator max_pool2d: attribute stride is [0, 0]"));
 }
 
-TEST(PictureRefusals, OfLayersThatCannotBe) {
+TEST(ImageRefusals, OfLayersThatCannotBe) {
     EXPECT_EQ(message_of<ProgramError>([] { Conv2D(0, 4, 3); }),
               "Conv2D: from 0 channels to 4, expected at least 1 of each");
     EXPECT_EQ(message_of<ProgramError>([] {

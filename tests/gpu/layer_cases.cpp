@@ -17,13 +17,13 @@ const std::vector<Layer> layers{{1, 1, 1}, {5, 7, 33}, {64, 33, 10}, {5, 257, 7}
 
 OperatorCases layer_cases(DataType real) {
     OperatorCases cases;
-    const auto add = [&](const std::string& type, ProductNumbers products) -> OperatorCase& {
+    const auto add = [&](const std::string& type, ComputeType products) -> OperatorCase& {
         auto& added = cases.emplace_back(type, real);
         added.products = products;
         added.tolerance_factor = 4;
         return added;
     };
-    const auto add_all = [&](const Layer& layer, ProductNumbers products) {
+    const auto add_all = [&](const Layer& layer, ComputeType products) {
         const auto [batch, in, out] = layer;
         for (const auto* activation : {"", "relu", "tanh", "sigmoid"})
             add("fc", products)
@@ -52,12 +52,12 @@ OperatorCases layer_cases(DataType real) {
                     .set("transpose_y", transpose_y);
     };
     for (const auto& layer : layers) {
-        add_all(layer, ProductNumbers::float32);
-        if (has_bfloat16_products()) add_all(layer, ProductNumbers::bfloat16);
-        add_all(layer, ProductNumbers::float16);
+        add_all(layer, ComputeType::float32);
+        if (has_bfloat16_products()) add_all(layer, ComputeType::bfloat16);
+        add_all(layer, ComputeType::float16);
     }
     // More rows than a block has of a column.
-    add("fc_grad_weight", ProductNumbers::float32)
+    add("fc_grad_weight", ComputeType::float32)
         .in("x", {9000, 2})
         .in("out@grad", {9000, 35}, -1, 2)
         .out("weight@grad", {2, 35})

@@ -68,8 +68,8 @@ KernelArguments arguments_of(const OperatorCase& of, const Place& place) {
 
 /// Biases are no factors.
 OperatorCase with_factors_rounded(OperatorCase of) {
-    if (of.products != ProductNumbers::float16) return of;
-    of.products = ProductNumbers::float32;
+    if (of.products != ComputeType::float16) return of;
+    of.products = ComputeType::float32;
     for (auto& tensor : of.inputs)
         if (tensor.type == DataType::float32 && tensor.slot != "bias")
             for (auto& value : tensor.values)
@@ -194,8 +194,8 @@ OperatorCase& OperatorCase::out(const std::string& slot, DataType data_type, con
     return *this;
 }
 
-OperatorCase& OperatorCase::rounded(ProductNumbers numbers) {
-    if (numbers != ProductNumbers::float16) return *this;
+OperatorCase& OperatorCase::rounded(ComputeType numbers) {
+    if (numbers != ComputeType::float16) return *this;
     for (auto& value : inputs.back().values)
         value = static_cast<double>(static_cast<float>(float16(static_cast<float>(value))));
     return *this;

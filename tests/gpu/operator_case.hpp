@@ -38,7 +38,7 @@ struct OperatorCase {
     OperatorCase& exactly(const std::string& slot, DataType type, const Shape& shape,
                           std::vector<double> values);
     /// The last input's values are float16 already, if these are.
-    OperatorCase& rounded(ProductNumbers numbers);
+    OperatorCase& rounded(ComputeType numbers);
     OperatorCase& out(const std::string& slot, const Shape& shape);
     OperatorCase& out(const std::string& slot, DataType type, const Shape& shape);
     /// The last input is an output, too: in the same memory.
@@ -53,7 +53,7 @@ struct OperatorCase {
     std::vector<CaseTensor> outputs = {};
     std::vector<std::size_t> updated_inputs = {};  ///< places in `inputs`
     Attributes attributes = {};
-    ProductNumbers products = ProductNumbers::float32;
+    ComputeType products = ComputeType::float32;
     std::mt19937 random;
     double tolerance_factor = 1;  ///< for results that carry errors of many operations
 };
@@ -71,7 +71,7 @@ using OperatorCases = std::vector<OperatorCase>;
 OperatorCases element_cases(DataType real);
 OperatorCases row_cases(DataType real);
 OperatorCases layer_cases(DataType real);
-OperatorCases picture_cases(DataType real);
+OperatorCases image_cases(DataType real);
 OperatorCases table_cases(DataType real);
 OperatorCases update_cases(DataType real);
 OperatorCases loss_scaling_cases();

@@ -44,8 +44,8 @@ TEST_F(GpuKernels, Layers) {
     expect_both(tests::layer_cases);
 }
 
-TEST_F(GpuKernels, Pictures) {
-    expect_both(tests::picture_cases);
+TEST_F(GpuKernels, Images) {
+    expect_both(tests::image_cases);
 }
 
 TEST_F(GpuKernels, TablesAndParts) {
@@ -84,7 +84,7 @@ std::set<std::string> types_of_cases() {
     std::set<std::string> types;
     for (const auto& cases :
          {tests::element_cases(DataType::float32), tests::row_cases(DataType::float32),
-          tests::layer_cases(DataType::float32), tests::picture_cases(DataType::float32),
+          tests::layer_cases(DataType::float32), tests::image_cases(DataType::float32),
           tests::table_cases(DataType::float32), tests::update_cases(DataType::float32),
           tests::loss_scaling_cases(), tests::schedule_cases(), tests::auc_cases(DataType::float32)})
         for (const auto& operator_case : cases) types.insert(operator_case.type);

@@ -19,8 +19,8 @@
 #include <dtrain/model.hpp>
 #include <dtrain/nccl.hpp>
 #include <dtrain/nn_data.hpp>
+#include <dtrain/nn_images.hpp>
 #include <dtrain/nn_layer.hpp>
-#include <dtrain/nn_pictures.hpp>
 #include <dtrain/nn_training.hpp>
 #include <dtrain/optimizer.hpp>
 #include <dtrain/parameter_servers.hpp>

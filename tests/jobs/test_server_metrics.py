@@ -60,7 +60,7 @@ def test_each_server_tells_what_it_has(native, tmp_path, clicks):
         last = lines[-1]
         assert last["steps"] == 2 * 200
         table = last["tables"][0]
-        sums.update(rows=table["rows"], born=table["born"])
+        sums.update(rows=table["rows"], inserted=table["inserted"])
         assert table["name"] == "embedding.weight"
         assert table["bytes"] > table["rows"] * (8 + 3 * 8 * 4)
         keys = sum(line["keys_pushed_per_second"] * line["seconds"] for line in lines)
@@ -76,7 +76,7 @@ def test_each_server_tells_what_it_has(native, tmp_path, clicks):
         assert samples["dtrain_server_steps_total", (own,)] == last["steps"]
         assert samples["dtrain_server_table_rows", of_table] == table["rows"]
         assert samples["dtrain_server_table_bytes", of_table] == table["bytes"]
-        assert samples["dtrain_server_rows_born_total", of_table] == table["born"]
+        assert samples["dtrain_server_rows_inserted_total", of_table] == table["inserted"]
         assert samples["dtrain_server_keys_pushed_total", (own,)] == last["keys_pushed"]
         assert samples["dtrain_server_push_seconds_count", (own,)] == 2 * 200
         assert samples["dtrain_server_push_seconds_sum", (own,)] > 0
@@ -91,7 +91,7 @@ def test_each_server_tells_what_it_has(native, tmp_path, clicks):
             assert name.startswith("dtrain_server_")
             assert (kind == "counter") == name.endswith("_total")
     told = counts(result)
-    assert sums == {"rows": told["rows"], "born": told["born"]}
+    assert sums == {"rows": told["rows"], "inserted": told["inserted"]}
 
 
 def mpirun_environment():

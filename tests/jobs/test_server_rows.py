@@ -45,9 +45,9 @@ def table(folder):
 
 
 def counts(result):
-    line = re.search(r"^servers {7}([\d,]+) rows, born ([\d,]+), evicted ([\d,]+); gradients dropped ([\d,]+), "
+    line = re.search(r"^servers {7}([\d,]+) rows, inserted ([\d,]+), evicted ([\d,]+); gradients dropped ([\d,]+), "
                      r"rejected ([\d,]+) of rows and ([\d,]+) of dense parameters$", result.stdout, re.MULTILINE)
-    return dict(zip(("rows", "born", "evicted", "dropped", "rejected", "dense"),
+    return dict(zip(("rows", "inserted", "evicted", "dropped", "rejected", "dense"),
                     (int(count.replace(",", "")) for count in line.groups())))
 
 
@@ -73,12 +73,12 @@ def test_shows_and_clicks_are_those_of_the_log(native, tmp_path, clicks, shown, 
         found, day = table(tmp_path / mode / f"epoch-00000{epoch}")
         assert found == {each: (epoch * shows, epoch * clicked, epoch - 1) for each, (shows, clicked) in shown.items()}
         assert day == epoch
-    assert counts(result) == {"rows": len(shown), "born": len(shown), "evicted": 0, "dropped": 0, "rejected": 0,
+    assert counts(result) == {"rows": len(shown), "inserted": len(shown), "evicted": 0, "dropped": 0, "rejected": 0,
                               "dense": 0}
 
 
 def test_rows_go_by_their_score(native, tmp_path, clicks, shown):
-    """Shrunk here as the header row_rules.hpp says; a row that went is born again when it comes again. All have been
+    """Shrunk here as the header row_rules.hpp says; a row that went is inserted again when it comes again. All have been
     seen in the epoch that ends, which are no epochs unseen."""
     rows = ("statistics = true\nshow_coefficient = 0.25\nclick_coefficient = 2\ndecay = 0.5\nleast_score = 0.75\n"
             "most_unseen_epochs = 0\nshrink_every = 2")
@@ -86,10 +86,10 @@ def test_rows_go_by_their_score(native, tmp_path, clicks, shown):
                    checkpoint="every = 1\nkeep = 100")
     result = mpirun(4, [native, job], tmp_path)
     assert result.returncode == 0, result.stderr
-    expected, evicted, born = {}, 0, 0
+    expected, evicted, inserted = {}, 0, 0
     for epoch in range(1, 5):
         for each, (shows, clicked) in shown.items():
-            born += each not in expected
+            inserted += each not in expected
             before = expected.get(each, (0, 0, 0))
             expected[each] = (before[0] + shows, before[1] + clicked, epoch - 1)
         if epoch % 2 == 0:
@@ -100,7 +100,7 @@ def test_rows_go_by_their_score(native, tmp_path, clicks, shown):
         assert found == expected, epoch
         assert day == epoch
     assert 0 < len(expected) < len(shown)
-    assert counts(result) == {"rows": len(expected), "born": born, "evicted": evicted, "dropped": 0, "rejected": 0,
+    assert counts(result) == {"rows": len(expected), "inserted": inserted, "evicted": evicted, "dropped": 0, "rejected": 0,
                               "dense": 0}
 
 
@@ -121,16 +121,16 @@ def test_a_resumed_job_with_all_rules_is_the_undisturbed_one(native, tmp_path, c
 
 def test_a_share_of_the_ids_is_admitted(native, tmp_path, clicks, shown):
     """The same ids on any number of servers: 0.25 of them, within 4 standard deviations."""
-    born = set()
+    inserted = set()
     for servers in (1, 2):
         job = even_job(tmp_path, clicks, "job", f"count = {servers}\nrows = {{ admit_probability = 0.25 }}")
         result = mpirun(servers + 2, [native, job], tmp_path)
         assert result.returncode == 0, result.stderr
         found = counts(result)
         assert found["dropped"] > 0
-        born.add((found["rows"], found["born"], found["dropped"], checksum(result)))
-    assert len(born) == 1
-    assert abs(next(iter(born))[0] - len(shown) / 4) < 4 * (len(shown) * 0.25 * 0.75) ** 0.5
+        inserted.add((found["rows"], found["inserted"], found["dropped"], checksum(result)))
+    assert len(inserted) == 1
+    assert abs(next(iter(inserted))[0] - len(shown) / 4) < 4 * (len(shown) * 0.25 * 0.75) ** 0.5
 
 
 def test_ids_that_come_once_get_no_row(native, tmp_path, clicks, shown):

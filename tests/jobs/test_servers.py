@@ -54,7 +54,7 @@ def write_job(cwd, clicks, name="job", epochs=2, servers="", checkpoint="", more
 
 
 def table_rows(content):
-    """Of a table's file of one block: rows are born in the order in which pulls arrive, so their order is no matter."""
+    """Of a table's file of one block: rows are inserted in the order in which pulls arrive, so their order is no matter."""
     first = content.split(b"\n", 1)[0]
     begin = int(first.split()[4])
     header = json.loads(content[len(first):begin].rstrip(b"\0"))

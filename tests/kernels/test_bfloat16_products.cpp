@@ -43,7 +43,7 @@ std::vector<float> noise(const Shape& shape, unsigned seed) {
 }
 
 template <class Real>
-Results results_of(const Case& what, ProductNumbers products, bool rounds) {
+Results results_of(const Case& what, ComputeType products, bool rounds) {
     const auto type = data_type_of<Real>;
     std::vector<std::vector<Real>> memory;
     memory.reserve(what.inputs.size() + what.outputs.size());
@@ -76,9 +76,9 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 }
 
 void check(const Case& what) {
-    const auto rounded = results_of<float>(what, ProductNumbers::bfloat16, false);
-    const auto exact = results_of<double>(what, ProductNumbers::float32, true);
-    const auto unrounded = results_of<float>(what, ProductNumbers::float32, false);
+    const auto rounded = results_of<float>(what, ComputeType::bfloat16, false);
+    const auto exact = results_of<double>(what, ComputeType::float32, true);
+    const auto unrounded = results_of<float>(what, ComputeType::float32, false);
     const auto tolerance = 3e-6 * std::sqrt(what.terms);
     for (std::size_t i = 0; i < rounded.size(); ++i) {
         const auto about = what.type + " " + what.outputs[i].slot + " " + to_string(what.outputs[i].shape);
@@ -137,16 +137,16 @@ TEST_F(Bfloat16Products, MatmulOfTransposes) {
 }
 
 TEST_F(Bfloat16Products, ConvolutionAndItsGradients) {
-    struct Picture {
+    struct Image {
         Shape x, filter, out, stride, padding;
     };
-    const std::vector<Picture> pictures{
+    const std::vector<Image> images{
         {{2, 3, 5, 6}, {4, 3, 3, 2}, {2, 4, 3, 5}, {1, 1}, {0, 0}},
         {{2, 3, 5, 6}, {4, 3, 3, 3}, {2, 4, 3, 3}, {2, 2}, {1, 1}},
         {{1, 2, 7, 5}, {3, 2, 1, 4}, {1, 3, 3, 6}, {3, 1}, {0, 2}},
         {{2, 16, 9, 9}, {32, 16, 3, 3}, {2, 32, 9, 9}, {1, 1}, {1, 1}},
     };
-    for (const auto& [x, filter, out, stride, padding] : pictures) {
+    for (const auto& [x, filter, out, stride, padding] : images) {
         const Attributes window{{"stride", stride}, {"padding", padding}};
         const Shape bias{filter[0]};
         const auto seen = static_cast<double>(filter[1] * filter[2] * filter[3]);

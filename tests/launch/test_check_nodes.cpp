@@ -171,7 +171,7 @@ TEST(CheckProbe, ComparesClocks) {
     EXPECT_EQ(result.error, "");
     EXPECT_EQ(result.to, 7);
     EXPECT_GT(result.round_trip_us, 0);
-    // The comparison is wrong by half a round trip at most; other processes may stretch one.
+    // The comparison is wrong by half a round trip at most; other processes may segment one.
     EXPECT_NEAR(static_cast<double>(result.other_ahead_us), 3.6e9,
                 static_cast<double>(result.round_trip_us) / 2 + 1000);
 }

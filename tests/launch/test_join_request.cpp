@@ -275,15 +275,15 @@ TEST(Accepted, SaysWhichServersAndWorkers) {
     Plan plan;
     plan.servers = cluster::ServerJob{};
     plan.nodes = {{.host = "a"}, {.host = "b"}};
-    const auto seat = [&](int rank, cluster::Role role, int index) {
+    const auto slot = [&](int rank, cluster::Role role, int index) {
         plan.nodes[1].ranks.push_back({.rank = rank, .role = role, .index = index});
     };
-    seat(1, cluster::Role::server, 1);
+    slot(1, cluster::Role::server, 1);
     EXPECT_EQ(part_text(accepted_of(plan, 1)), "node 1 of 2: server 1");
-    seat(4, cluster::Role::worker, 2);
-    seat(5, cluster::Role::worker, 3);
-    seat(7, cluster::Role::worker, 5);
-    seat(9, cluster::Role::heter_worker, 1);
+    slot(4, cluster::Role::worker, 2);
+    slot(5, cluster::Role::worker, 3);
+    slot(7, cluster::Role::worker, 5);
+    slot(9, cluster::Role::heter_worker, 1);
     EXPECT_EQ(part_text(accepted_of(plan, 1)),
               "node 1 of 2: server 1, workers 2-3,5, heterogeneous worker 1");
 }

@@ -105,7 +105,7 @@ TEST(Scale, EightyThousandRanksLiveAndEnd) {
 }
 
 /// What JobState counts, by looking at every rank.
-void expect_counts(const JobState& job, const std::set<int>& companions) {
+void expect_counts(const JobState& job, const std::set<int>& service_ranks) {
     int up = 0, done = 0, ended = 0;
     bool all_done = true, work_done = true;
     const auto silent = job.silent();
@@ -115,8 +115,8 @@ void expect_counts(const JobState& job, const std::set<int>& companions) {
         up += job.start_of(rank) && !end ? 1 : 0;
         done += is_done ? 1 : 0;
         ended += end ? 1 : 0;
-        all_done = all_done && (is_done || (companions.contains(rank) && job.was_stopped_by_us(rank)));
-        work_done = work_done && (is_done || companions.contains(rank));
+        all_done = all_done && (is_done || (service_ranks.contains(rank) && job.was_stopped_by_us(rank)));
+        work_done = work_done && (is_done || service_ranks.contains(rank));
     }
     EXPECT_EQ(job.up(), up);
     EXPECT_EQ(job.done(), done);
@@ -134,15 +134,15 @@ TEST(Scale, CountsAreThoseOfLooking) {
     for (unsigned seed = 0; seed < 300 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937 chance(seed);
-        const std::set<int> companions = seed % 3 == 0 ? std::set<int>{0, 2} : std::set<int>{};
-        JobState job(4, companions);
+        const std::set<int> service_ranks = seed % 3 == 0 ? std::set<int>{0, 2} : std::set<int>{};
+        JobState job(4, service_ranks);
         for (int step = 0; step < 30; ++step) {
             if (chance() % 12 == 0) job.stop_asked();
             // Ranks that are none are passed over.
             job.take({.kind = kinds[chance() % kinds.size()],
                       .rank = static_cast<int>(chance() % 6) - 1,
                       .time_us = step});
-            expect_counts(job, companions);
+            expect_counts(job, service_ranks);
         }
     }
 }

@@ -244,7 +244,7 @@ TEST(Model, OnlyTrainingDropsOut) {
 }
 
 TEST(Model, ProductsOfBfloat16WhereTheCpuHasThem) {
-    const ModelOptions options{.products = ProductNumbers::bfloat16};
+    const ModelOptions options{.products = ComputeType::bfloat16};
     if (!tests::executors_are_on_a_gpu() && !has_bfloat16_products()) {
         EXPECT_THROW(small_model(options), UsageError);
         return;
@@ -258,7 +258,7 @@ TEST(Model, ProductsOfBfloat16WhereTheCpuHasThem) {
 
 // Oracle: the training that was not stopped; the scale is a checkpoint's, too.
 TEST(Model, ProductsOfFloat16OnGpusScaleTheLoss) {
-    const ModelOptions options{.products = ProductNumbers::float16, .loss_scaling = {.first = 1024}};
+    const ModelOptions options{.products = ComputeType::float16, .loss_scaling = {.first = 1024}};
     if (!tests::executors_are_on_a_gpu()) {
         EXPECT_THROW(small_model(options), UsageError);
         return;

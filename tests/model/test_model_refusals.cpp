@@ -50,7 +50,7 @@ TEST(ModelRefusals, LocalSgdBesideWhatItDoesNotGoWith) {
               "local_sgd is -1; it must be 1 or more steps, or 0 for none");
     EXPECT_THAT(message_of([] { small_model({.virtual_ranks = 4, .local_sgd = 2}); }),
                 HasSubstr("local_sgd is 2 and virtual_ranks 4; they exclude each other"));
-    EXPECT_THAT(message_of([] { small_model({.local_sgd = 2, .products = ProductNumbers::float16}); }),
+    EXPECT_THAT(message_of([] { small_model({.local_sgd = 2, .products = ComputeType::float16}); }),
                 HasSubstr("local_sgd is 2 and products are of float16"));
     auto model = small_model({.local_sgd = 2});
     EXPECT_THAT(message_of<ProgramError>([&] { model.prepare(Ftrl{}, CrossEntropyLoss{}); }),

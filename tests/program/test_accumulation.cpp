@@ -14,7 +14,7 @@
 #include "classifier.hpp"
 #include "gpu/a_gpu.hpp"
 #include "program/gpu_sums.hpp"
-#include "program/sums_here.hpp"
+#include "program/host_sums.hpp"
 #include "program/tree_sum.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
@@ -144,7 +144,7 @@ TEST(TreeSum, AddsInTheOrderOfTheTree) {
     Gradients gradients;
     gradients.set = [&](const auto& values) { std::ranges::copy(values, here.begin()); };
     gradients.get = [&] { return here; };
-    gradients.make_sums = [&](auto places) { return std::make_unique<program::SumsHere>(here, places); };
+    gradients.make_sums = [&](auto places) { return std::make_unique<program::HostSums>(here, places); };
     expect_the_order_of_the_tree(gradients);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 class Float16Training : public tests::OnAGpu {
   protected:
-    static State on_gpu(const TrainedNetwork& network, const Program& program, ProductNumbers products) {
+    static State on_gpu(const TrainedNetwork& network, const Program& program, ComputeType products) {
         return trained(network, program, {.device = Device::gpu(0), .products = products});
     }
 
@@ -44,12 +44,12 @@ class Float16Training : public tests::OnAGpu {
 // from nearly cancel), by more than nothing, and, in an MLP, by half of what it does with the 8
 // bits of bfloat16.
 TEST_F(Float16Training, IsNearlyThatOfFloat32) {
-    for (const auto& network : {with_sgd(), picture_classifier()}) {
+    for (const auto& network : {with_sgd(), image_classifier()}) {
         const auto plain = built(network);
         const State beginning(plain, 5);
-        const auto exact = on_gpu(network, plain, ProductNumbers::float32);
-        const auto coarse = on_gpu(network, plain, ProductNumbers::bfloat16);
-        const auto rounded = on_gpu(network, with_loss_scaling(plain), ProductNumbers::float16);
+        const auto exact = on_gpu(network, plain, ComputeType::float32);
+        const auto coarse = on_gpu(network, plain, ComputeType::bfloat16);
+        const auto rounded = on_gpu(network, with_loss_scaling(plain), ComputeType::float16);
         for (const auto& tensor : exact.tensors()) {
             if (tensor.role != Role::parameter) continue;
             const auto apart = distance(exact, rounded, tensor.name);
@@ -66,9 +66,9 @@ TEST_F(Float16Training, NeedsTheScaleWhereGradientsAreSmall) {
     const auto network = faint();
     const auto plain = built(network);
     const State beginning(plain, 5);
-    const auto exact = on_gpu(network, plain, ProductNumbers::float32);
-    const auto lost = on_gpu(network, plain, ProductNumbers::float16);
-    const auto scaled = on_gpu(network, with_loss_scaling(plain, {.first = 0x1p50}), ProductNumbers::float16);
+    const auto exact = on_gpu(network, plain, ComputeType::float32);
+    const auto lost = on_gpu(network, plain, ComputeType::float16);
+    const auto scaled = on_gpu(network, with_loss_scaling(plain, {.first = 0x1p50}), ComputeType::float16);
     for (const std::string weight : {"fc_0.weight", "fc_1.weight", "fc_2.weight"}) {
         const auto learned = distance(exact, beginning, weight);
         EXPECT_GT(learned, 0.01) << weight;
@@ -81,7 +81,7 @@ TEST_F(Float16Training, NeedsTheScaleWhereGradientsAreSmall) {
 TEST_F(Float16Training, FindsAScaleThatFits) {
     const auto network = with_sgd();
     const auto program = with_loss_scaling(built(network), {.first = 0x1p30});
-    const auto state = on_gpu(network, program, ProductNumbers::float16);
+    const auto state = on_gpu(network, program, ComputeType::float16);
     EXPECT_LT(scale_of(state), 0x1p30F);
     EXPECT_GT(scale_of(state), 0x1p10F);
     EXPECT_GT(good_steps_of(state), 4);

@@ -81,7 +81,7 @@ TEST_P(GpuTraining, HasTheSameBitsInOtherMemoryAndOneByOne) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, GpuTraining,
                          testing::Values(mlp_with_adam(), momentum_with_a_schedule(), dropout_classifier(),
-                                         picture_classifier(), click_through_model(),
+                                         image_classifier(), click_through_model(),
                                          click_through_model(true)),
                          [](const auto& each) { return each.param.name; });
 
@@ -214,7 +214,7 @@ TEST_F(GpuExecutor, CountsAndTimesItsOperators) {
 TEST_F(GpuExecutor, MultipliesBfloat16WhateverTheCpuHas) {
     const auto exact = train(network, on_gpu);
     auto options = on_gpu;
-    options.products = ProductNumbers::bfloat16;
+    options.products = ComputeType::bfloat16;
     const auto rounded = train(network, options);
     EXPECT_NE(rounded.losses, exact.losses);
     EXPECT_NEAR(rounded.losses.back(), exact.losses.back(), 0.1);

@@ -134,7 +134,7 @@ TEST_P(GpuRanks, OfVirtualOnesHaveTheBitsOfOneRankAndLearnAsOnCpus) {
 
 INSTANTIATE_TEST_SUITE_P(Networks, GpuRanks,
                          testing::Values(mlp_with_adam(), momentum_with_a_schedule(), dropout_classifier(),
-                                         picture_classifier(), click_through_model(),
+                                         image_classifier(), click_through_model(),
                                          click_through_model(true)),
                          [](const auto& each) { return each.param.name; });
 

@@ -187,7 +187,7 @@ TEST(LossScaling, CpusMultiplyNoFloat16) {
     if (tests::executors_are_on_a_gpu()) GTEST_SKIP() << "GPUs do";
     const auto program = built(with_sgd());
     EXPECT_EQ(message_of<UsageError>(
-                  [&] { Executor(program, State(program, 1), {}, {.products = ProductNumbers::float16}); }),
+                  [&] { Executor(program, State(program, 1), {}, {.products = ComputeType::float16}); }),
               "ExecutorOptions::products is float16, and only GPUs multiply float16: choose one (device "
               "\"gpu\", or DTRAIN_DEVICE=gpu), or bfloat16 or float32");
 }

@@ -129,7 +129,7 @@ TEST(Models, ClickThroughModelComesNearTheBestAuc) {
     }
 }
 
-// The documents' program in the static style, on 8 x 8 pictures: fc with tanh, softmax, cross entropy of the
+// The documents' program in the static style, on 8 x 8 images: fc with tanh, softmax, cross entropy of the
 // probabilities, its mean.
 TEST(Models, DocumentsMlpConverges) {
     for (const Optimizer& optimizer :

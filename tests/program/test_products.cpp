@@ -20,7 +20,7 @@
 namespace dtrain {
 namespace {
 
-State trained(ProductNumbers products, std::size_t steps) {
+State trained(ComputeType products, std::size_t steps) {
     auto made = make_classifier(32, "tanh");
     minimize(made.program, made.cross_entropy.loss, Sgd{.learning_rate = 1});
     State state(made.program, 9);
@@ -52,9 +52,9 @@ class Products : public testing::Test {
 
 // With a rate of 1 a step of SGD moves a parameter by its gradient.
 TEST_F(Products, OfBfloat16GiveNearlyTheGradients) {
-    const auto beginning = trained(ProductNumbers::float32, 0);
-    const auto exact = trained(ProductNumbers::float32, 1);
-    const auto rounded = trained(ProductNumbers::bfloat16, 1);
+    const auto beginning = trained(ComputeType::float32, 0);
+    const auto exact = trained(ComputeType::float32, 1);
+    const auto rounded = trained(ComputeType::bfloat16, 1);
     ASSERT_EQ(exact.tensors().size(), 6U);
     for (std::size_t i = 0; i < exact.tensors().size(); ++i) {
         const auto& tensor = exact.tensors()[i];
@@ -66,9 +66,9 @@ TEST_F(Products, OfBfloat16GiveNearlyTheGradients) {
 }
 
 TEST_F(Products, OfBfloat16RepeatBitForBit) {
-    const auto once = parameters_checksum(trained(ProductNumbers::bfloat16, 5));
-    EXPECT_EQ(once, parameters_checksum(trained(ProductNumbers::bfloat16, 5)));
-    EXPECT_NE(once, parameters_checksum(trained(ProductNumbers::float32, 5)));
+    const auto once = parameters_checksum(trained(ComputeType::bfloat16, 5));
+    EXPECT_EQ(once, parameters_checksum(trained(ComputeType::bfloat16, 5)));
+    EXPECT_NE(once, parameters_checksum(trained(ComputeType::float32, 5)));
 }
 
 TEST_F(Products, OfBfloat16Teach) {
@@ -77,7 +77,7 @@ TEST_F(Products, OfBfloat16Teach) {
     const auto test_program = for_test(made.program, {accuracy});
     minimize(made.program, made.cross_entropy.loss, Adam{.learning_rate = 0.002});
     const State state(made.program, 1);
-    Executor train(made.program, state, {}, {.products = ProductNumbers::bfloat16});
+    Executor train(made.program, state, {}, {.products = ComputeType::bfloat16});
     Executor test(test_program, state);
     for (std::size_t first = 0; first < 10'000; first += 50) {
         feed_samples(train, first % 1000);
@@ -95,7 +95,7 @@ TEST(ProductsDeathTest, OfBfloat16AreRefusedWithoutTheInstructions) {
     const auto refused = [] {
         setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
         try {
-            trained(ProductNumbers::bfloat16, 0);
+            trained(ComputeType::bfloat16, 0);
         } catch (const UsageError& error) {
             std::fprintf(stderr, "%s\n", error.what());
             std::exit(3);

@@ -73,8 +73,8 @@ inline TrainedNetwork dropout_classifier() {
             feed_samples};
 }
 
-inline TrainedNetwork picture_classifier() {
-    return {"Pictures",
+inline TrainedNetwork image_classifier() {
+    return {"Images",
             [](Program& program, std::int64_t batch) {
                 auto x = layers::data(program, "x", {batch, 64});
                 const auto label = layers::data(program, "label", {batch}, DataType::int64);

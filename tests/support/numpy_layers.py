@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """Layers and their gradients in numpy, float64, written from the formulas and not from dtrain's code: fully connected ones,
-ReLU, convolution (cross-correlation, as in all frameworks: each window of a picture is a row of a matrix) and maxima of
+ReLU, convolution (cross-correlation, as in all frameworks: each window of an image is a row of a matrix) and maxima of
 windows; networks of them with softmax cross entropy and Adam. Weights begin with what (seed, name) says, biases with 0."""
 import numpy
 
@@ -43,7 +43,7 @@ class Flatten:
 
 
 class Conv3x3:
-    """Stride 1 and a frame of zeros: pictures [batch, channels, height, width] keep height and width."""
+    """Stride 1 and a frame of zeros: images [batch, channels, height, width] keep height and width."""
 
     def __init__(self, name, channels_in, channels_out):
         shape = (channels_out, channels_in, 3, 3)

@@ -24,16 +24,16 @@ struct Backward {
 };
 
 template <class Real, class Function>
-std::unique_ptr<Kernel> make_forward(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_forward(KernelContext& context, const KernelArguments& arguments) {
     const auto y = arguments.out<Real>("out");
-    return kernel_for_each(workshop, y.size(),
+    return kernel_for_each(context, y.size(),
                            Forward<Real, Function>{arguments.in<Real>("x").data(), y.data()});
 }
 
 template <class Real, class Function>
-std::unique_ptr<Kernel> make_backward(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_backward(KernelContext& context, const KernelArguments& arguments) {
     const auto dx = arguments.out<Real>("x@grad");
-    return kernel_for_each(workshop, dx.size(),
+    return kernel_for_each(context, dx.size(),
                            Backward<Real, Function>{arguments.in<Real>("out").data(),
                                                     arguments.in<Real>("out@grad").data(), dx.data()});
 }
@@ -77,19 +77,19 @@ struct SoftmaxGradient {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_softmax(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_softmax(KernelContext& context, const KernelArguments& arguments) {
     const auto columns = static_cast<std::size_t>(arguments.input("x").shape.back());
     const auto y = arguments.out<Real>("out");
-    return kernel_for_each_row(workshop, y.size() / columns, columns,
+    return kernel_for_each_row(context, y.size() / columns, columns,
                                Softmax<Real>{arguments.in<Real>("x").data(), y.data(), columns});
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_softmax_grad(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_softmax_grad(KernelContext& context, const KernelArguments& arguments) {
     const auto columns = static_cast<std::size_t>(arguments.input("out").shape.back());
     const auto dx = arguments.out<Real>("x@grad");
     return kernel_for_each_row(
-        workshop, dx.size() / columns, columns,
+        context, dx.size() / columns, columns,
         SoftmaxGradient<Real>{arguments.in<Real>("out").data(), arguments.in<Real>("out@grad").data(),
                               dx.data(), columns});
 }

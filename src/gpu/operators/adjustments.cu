@@ -40,10 +40,10 @@ struct Decayed {
 };
 
 template <class Real, class Decay>
-std::unique_ptr<Kernel> make_decay(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_decay(KernelContext& context, const KernelArguments& arguments) {
     refuse_part(Decay::name, arguments);
     const UpdatedElements elements(arguments);
-    return kernel_for_each(workshop, elements.count(),
+    return kernel_for_each(context, elements.count(),
                            Decayed<Real, Decay>{elements, arguments.in<Real>("parameter").data(),
                                                 arguments.in<Real>("gradient").data(),
                                                 static_cast<Real>(arguments.number("coefficient")),
@@ -62,10 +62,10 @@ struct Limited {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_clip_by_value(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_clip_by_value(KernelContext& context, const KernelArguments& arguments) {
     const auto out = arguments.out<Real>("out");
     return kernel_for_each(
-        workshop, out.size(),
+        context, out.size(),
         Limited<Real>{arguments.in<Real>("x").data(), static_cast<Real>(arguments.number("min")),
                       static_cast<Real>(arguments.number("max")), out.data()});
 }
@@ -97,10 +97,10 @@ struct ScaledToNorm {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_clip_by_norm(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_clip_by_norm(KernelContext& context, const KernelArguments& arguments) {
     const auto x = arguments.in<Real>("x");
     constexpr std::size_t share = 4096;  // elements of a block
-    return kernels::kernel_of([&stream = workshop.stream, squares = Partials<Real>(x.size()), x,
+    return kernels::kernel_of([&stream = context.stream, squares = Partials<Real>(x.size()), x,
                                out = arguments.out<Real>("out").data(),
                                largest = static_cast<Real>(arguments.number("norm"))] {
         squares.run(stream, Products<Real>{x.data(), x.data()}, x.size());
@@ -130,9 +130,9 @@ struct StoreFactor {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_global_norm_factor(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_global_norm_factor(KernelContext& context, const KernelArguments& arguments) {
     const auto pieces = pieces_of<Real>(arguments.inputs_of("x"));
-    return kernels::kernel_of([&stream = workshop.stream, table = Table<Piece<Real>>(workshop.stream, pieces),
+    return kernels::kernel_of([&stream = context.stream, table = Table<Piece<Real>>(context.stream, pieces),
                                squares = allocate(pieces.size() * sizeof(Real)),
                                finish = StoreFactor<Real>{static_cast<Real>(arguments.number("norm")),
                                                           arguments.out<Real>("out").data()}] {
@@ -144,10 +144,10 @@ std::unique_ptr<Kernel> make_global_norm_factor(Workshop& workshop, const Kernel
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_scale_by(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_scale_by(KernelContext& context, const KernelArguments& arguments) {
     const auto out = arguments.out<Real>("out");
     return kernel_for_each(
-        workshop, out.size(),
+        context, out.size(),
         ScaledBy<Real>{arguments.in<Real>("x").data(), arguments.in<Real>("factor").data(), out.data()});
 }
 

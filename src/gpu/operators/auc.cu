@@ -117,14 +117,14 @@ struct AreaUnderCurve {
     }
 };
 
-std::unique_ptr<Kernel> make_auc(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_auc(KernelContext& context, const KernelArguments& arguments) {
     const auto scores = numbers_of(arguments.input("scores"));
     const auto& label = arguments.input("label");
     const auto positives = arguments.out<double>("positives");
     const auto negatives = arguments.out<double>("negatives");
     const auto rows = arguments.input("scores").size();
     const auto memory = allocate(AreaUnderCurve::parts * sizeof(double));
-    const CheckScores check{scores, workshop.error_of([](long long row, long long bits) {
+    const CheckScores check{scores, context.error_of([](long long row, long long bits) {
                                 double score = 0;
                                 std::memcpy(&score, &bits, sizeof(score));
                                 return kernels::score_outside(score, row);
@@ -137,10 +137,10 @@ std::unique_ptr<Kernel> make_auc(Workshop& workshop, const KernelArguments& argu
                          is_integer(label.type) ? 0.0 : 0.5,
                          positives.data(),
                          negatives.data(),
-                         workshop.any_error()};
+                         context.any_error()};
     const AreaUnderCurve area{positives.data(), negatives.data(), positives.size(),
                               reinterpret_cast<double*>(memory.get()), arguments.out("out").data()};
-    return kernels::kernel_of([&stream = workshop.stream, memory, check, count, area] {
+    return kernels::kernel_of([&stream = context.stream, memory, check, count, area] {
         for_each(stream, count.rows, check);
         for_each(stream, count.bins, count);
         launch(stream, 1, AreaUnderCurve::parts, area);

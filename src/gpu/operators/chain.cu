@@ -145,7 +145,7 @@ class ChainProgram {
 };
 
 /// What is inner has memory of this kernel.
-std::unique_ptr<Kernel> make_one_by_one(Workshop& workshop, std::vector<ChainLink> links,
+std::unique_ptr<Kernel> make_one_by_one(KernelContext& context, std::vector<ChainLink> links,
                                         const std::set<const void*>& inner) {
     std::map<const void*, DeviceMemory> memory;
     const auto place = [&](std::vector<kernels::SlotTensor>& tensors) {
@@ -160,7 +160,7 @@ std::unique_ptr<Kernel> make_one_by_one(Workshop& workshop, std::vector<ChainLin
     for (auto& [type, arguments] : links) {
         place(arguments.inputs);
         place(arguments.outputs);
-        all.push_back(find_kernel(type)(workshop, arguments));
+        all.push_back(find_kernel(type)(context, arguments));
     }
     return kernels::kernel_of([memory = std::move(memory), all = std::move(all)] {
         for (const auto& kernel : all) kernel->run();
@@ -168,23 +168,23 @@ std::unique_ptr<Kernel> make_one_by_one(Workshop& workshop, std::vector<ChainLin
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_chain(Workshop& workshop, const std::vector<ChainLink>& links,
+std::unique_ptr<Kernel> make_chain(KernelContext& context, const std::vector<ChainLink>& links,
                                    const std::set<const void*>& inner) {
     const ChainProgram<Real> program(links, inner);
-    if (!program.fits()) return make_one_by_one(workshop, links, inner);
-    return kernels::kernel_of([&stream = workshop.stream, size = result_of(links.front()).size(), program,
-                               dropped = Table<Dropped>(workshop.stream, program.dropped())] {
+    if (!program.fits()) return make_one_by_one(context, links, inner);
+    return kernels::kernel_of([&stream = context.stream, size = result_of(links.front()).size(), program,
+                               dropped = Table<Dropped>(context.stream, program.dropped())] {
         for_each(stream, size, program.chain(dropped.data()));
     });
 }
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_chain_kernel(Workshop& workshop, const std::vector<ChainLink>& links,
+std::unique_ptr<Kernel> make_chain_kernel(KernelContext& context, const std::vector<ChainLink>& links,
                                           const std::set<const void*>& inner) {
     return links.front().arguments.real_type() == DataType::float64
-               ? make_chain<double>(workshop, links, inner)
-               : make_chain<float>(workshop, links, inner);
+               ? make_chain<double>(context, links, inner)
+               : make_chain<float>(context, links, inner);
 }
 
 }  // namespace dtrain::gpu

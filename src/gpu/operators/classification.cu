@@ -10,16 +10,16 @@ namespace dtrain::gpu {
 namespace {
 
 template <class Real>
-std::unique_ptr<Kernel> make_softmax_with_cross_entropy(Workshop& workshop,
+std::unique_ptr<Kernel> make_softmax_with_cross_entropy(KernelContext& context,
                                                         const KernelArguments& arguments) {
-    const auto body = SoftmaxWithCrossEntropy<Real>::from(workshop, arguments);
-    return kernel_for_each_row(workshop, arguments.out<Real>("row_loss").size(), body.classes, body);
+    const auto body = SoftmaxWithCrossEntropy<Real>::from(context, arguments);
+    return kernel_for_each_row(context, arguments.out<Real>("row_loss").size(), body.classes, body);
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_softmax_with_cross_entropy_grad(Workshop& workshop,
+std::unique_ptr<Kernel> make_softmax_with_cross_entropy_grad(KernelContext& context,
                                                              const KernelArguments& arguments) {
-    return kernel_for_each(workshop, arguments.out<Real>("logits@grad").size(),
+    return kernel_for_each(context, arguments.out<Real>("logits@grad").size(),
                            SoftmaxWithCrossEntropyGradient<Real>::from(arguments));
 }
 
@@ -38,13 +38,13 @@ struct CrossEntropy {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_cross_entropy(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_cross_entropy(KernelContext& context, const KernelArguments& arguments) {
     const auto classes = columns_of(arguments.input("probabilities"));
     const auto row_loss = arguments.out<Real>("row_loss");
     return kernel_for_each(
-        workshop, row_loss.size(),
+        context, row_loss.size(),
         CrossEntropy<Real>{arguments.in<Real>("probabilities").data(),
-                           CheckedLabels(workshop, arguments, classes), row_loss.data(), classes});
+                           CheckedLabels(context, arguments, classes), row_loss.data(), classes});
 }
 
 template <class Real>
@@ -63,9 +63,9 @@ struct CrossEntropyGradient {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_cross_entropy_grad(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_cross_entropy_grad(KernelContext& context, const KernelArguments& arguments) {
     const auto dprobabilities = arguments.out<Real>("probabilities@grad");
-    return kernel_for_each(workshop, dprobabilities.size(),
+    return kernel_for_each(context, dprobabilities.size(),
                            CrossEntropyGradient<Real>{
                                arguments.in<Real>("probabilities").data(), Integers(arguments.input("label")),
                                arguments.in<Real>("row_loss@grad").data(), dprobabilities.data(),
@@ -119,19 +119,19 @@ struct StoreRightRow {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_count(Workshop& workshop, const KernelArguments& arguments, const Real* weight,
-                                   Real divisor) {
+std::unique_ptr<Kernel> make_count(KernelContext& context, const KernelArguments& arguments,
+                                   const Real* weight, Real divisor) {
     const auto& scores = arguments.input("scores");
     const RightRows<Real> right{scores.template as<Real>().data(), Integers(arguments.input("label")), weight,
                                 columns_of(scores)};
     const auto rows = static_cast<std::size_t>(scores.shape[0]);
     const Store<Real> store{arguments.out<Real>("out").data(), divisor};
     if (right.classes < columns_for_block)
-        return kernel_of_sum<Real>(workshop, rows, RightRowsAlone<Real>{right}, store);
+        return kernel_of_sum<Real>(context, rows, RightRowsAlone<Real>{right}, store);
     const auto memory = allocate(rows * sizeof(Real));
     auto* values = reinterpret_cast<Real*>(memory.get());
-    std::shared_ptr sum = kernel_of_sum<Real>(workshop, rows, Elements<Real>{values}, store);
-    return kernels::kernel_of([&stream = workshop.stream, memory, rows, sum,
+    std::shared_ptr sum = kernel_of_sum<Real>(context, rows, Elements<Real>{values}, store);
+    return kernels::kernel_of([&stream = context.stream, memory, rows, sum,
                                body = RowOfBlock<StoreRightRow<Real>>{{right, values}},
                                threads = threads_for(right.classes)] {
         launch(stream, rows, threads, body);
@@ -140,13 +140,13 @@ std::unique_ptr<Kernel> make_count(Workshop& workshop, const KernelArguments& ar
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_correct_count(Workshop& workshop, const KernelArguments& arguments) {
-    return make_count<Real>(workshop, arguments, arguments.in<Real>("weight").data(), 1);
+std::unique_ptr<Kernel> make_correct_count(KernelContext& context, const KernelArguments& arguments) {
+    return make_count<Real>(context, arguments, arguments.in<Real>("weight").data(), 1);
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_accuracy(Workshop& workshop, const KernelArguments& arguments) {
-    return make_count<Real>(workshop, arguments, nullptr,
+std::unique_ptr<Kernel> make_accuracy(KernelContext& context, const KernelArguments& arguments) {
+    return make_count<Real>(context, arguments, nullptr,
                             static_cast<Real>(arguments.input("scores").shape[0]));
 }
 

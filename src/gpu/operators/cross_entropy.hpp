@@ -23,10 +23,10 @@ struct CheckedLabels {
     std::int64_t classes;
     DeviceError error;
 
-    CheckedLabels(Workshop& workshop, const KernelArguments& arguments, std::size_t columns)
+    CheckedLabels(KernelContext& context, const KernelArguments& arguments, std::size_t columns)
         : labels(arguments.input("label")),
           classes(static_cast<std::int64_t>(columns)),
-          error(workshop.error_of([classes = classes](long long row, long long label) {
+          error(context.error_of([classes = classes](long long row, long long label) {
               return kernels::label_outside(label, row, classes);
           })) {}
 
@@ -48,9 +48,9 @@ struct SoftmaxWithCrossEntropy {
     Real* row_loss;
     std::size_t classes;
 
-    static SoftmaxWithCrossEntropy from(Workshop& workshop, const KernelArguments& arguments) {
+    static SoftmaxWithCrossEntropy from(KernelContext& context, const KernelArguments& arguments) {
         const auto classes = columns_of(arguments.input("logits"));
-        return {arguments.in<Real>("logits").data(), CheckedLabels(workshop, arguments, classes),
+        return {arguments.in<Real>("logits").data(), CheckedLabels(context, arguments, classes),
                 arguments.out<Real>("probabilities").data(), arguments.out<Real>("row_loss").data(), classes};
     }
 

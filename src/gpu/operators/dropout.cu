@@ -28,14 +28,14 @@ struct Dropout {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_dropout(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_dropout(KernelContext& context, const KernelArguments& arguments) {
     const auto x = arguments.in<Real>("x");
     const auto out = arguments.out<Real>("out");
     if (arguments.whole("is_test") != 0)
         return kernels::kernel_of(
-            [&stream = workshop.stream, x, out] { copy(stream, out.data(), x.data(), x.size_bytes()); });
+            [&stream = context.stream, x, out] { copy(stream, out.data(), x.data(), x.size_bytes()); });
     const auto blocks = x.size() / 4 + 2;  // the first and the last may be of others, too
-    return kernel_for_each(workshop, blocks,
+    return kernel_for_each(context, blocks,
                            Dropout<Real>{x.data(), out.data(), x.size(), Dropped(arguments),
                                          static_cast<Real>(kept_factor(arguments))});
 }

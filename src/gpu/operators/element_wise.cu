@@ -66,7 +66,7 @@ struct Sum {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_sum_of_inputs(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_sum_of_inputs(KernelContext& context, const KernelArguments& arguments) {
     const auto out = arguments.out<Real>("out");
     const auto inputs = arguments.inputs_of("x");
     std::vector<Sum<Real>> sums;
@@ -77,7 +77,7 @@ std::unique_ptr<Kernel> make_sum_of_inputs(Workshop& workshop, const KernelArgum
             sum.terms[sum.count++] = inputs[next++].template as<Real>().data();
         sums.push_back(sum);
     }
-    return kernels::kernel_of([&stream = workshop.stream, size = out.size(), sums = std::move(sums)] {
+    return kernels::kernel_of([&stream = context.stream, size = out.size(), sums = std::move(sums)] {
         for (const auto& sum : sums) for_each(stream, size, sum);
     });
 }
@@ -93,17 +93,17 @@ constexpr char y_grad[] = "y@grad";
 constexpr char logits_grad[] = "logits@grad";
 
 template <class Real, class Function, const char* a, const char* b, const char* to>
-std::unique_ptr<Kernel> make_of_two(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_of_two(KernelContext& context, const KernelArguments& arguments) {
     const auto result = arguments.out<Real>(to);
     return kernel_for_each(
-        workshop, result.size(),
+        context, result.size(),
         OfTwo<Real, Function>{arguments.in<Real>(a).data(), arguments.in<Real>(b).data(), result.data()});
 }
 
 template <class Real, class Function, const char* a, const char* b, const char* c, const char* to>
-std::unique_ptr<Kernel> make_of_three(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_of_three(KernelContext& context, const KernelArguments& arguments) {
     const auto result = arguments.out<Real>(to);
-    return kernel_for_each(workshop, result.size(),
+    return kernel_for_each(context, result.size(),
                            OfThree<Real, Function>{arguments.in<Real>(a).data(), arguments.in<Real>(b).data(),
                                                    arguments.in<Real>(c).data(), result.data()});
 }
@@ -117,31 +117,31 @@ constexpr Factory of_three =
     by_type<make_of_three<float, Function, a, b, c, to>, make_of_three<double, Function, a, b, c, to>>;
 
 template <class Real>
-std::unique_ptr<Kernel> make_square(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_square(KernelContext& context, const KernelArguments& arguments) {
     const auto result = arguments.out<Real>("out");
-    return kernel_for_each(workshop, result.size(),
+    return kernel_for_each(context, result.size(),
                            Square<Real>{arguments.in<Real>("x").data(), result.data()});
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_scale(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_scale(KernelContext& context, const KernelArguments& arguments) {
     const auto result = arguments.out<Real>("out");
-    return kernel_for_each(workshop, result.size(),
+    return kernel_for_each(context, result.size(),
                            ScaleAndShift<Real>{static_cast<Real>(arguments.number("scale")),
                                                static_cast<Real>(arguments.number("bias")),
                                                arguments.in<Real>("x").data(), result.data()});
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_fill(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_fill(KernelContext& context, const KernelArguments& arguments) {
     const auto result = arguments.out<Real>("out");
-    return kernel_for_each(workshop, result.size(),
+    return kernel_for_each(context, result.size(),
                            Fill<Real>{static_cast<Real>(arguments.number("value")), result.data()});
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_loss_gradient(Workshop& workshop, const KernelArguments& arguments) {
-    return kernel_for_each(workshop, arguments.out<Real>("out").size(), LossGradient<Real>::from(arguments));
+std::unique_ptr<Kernel> make_loss_gradient(KernelContext& context, const KernelArguments& arguments) {
+    return kernel_for_each(context, arguments.out<Real>("out").size(), LossGradient<Real>::from(arguments));
 }
 
 }  // namespace

@@ -28,14 +28,14 @@ struct LookUp {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_embedding(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_embedding(KernelContext& context, const KernelArguments& arguments) {
     const auto& shape = arguments.input("weight").shape;
     const auto out = arguments.out<Real>("out");
     return kernel_for_each(
-        workshop, out.size(),
+        context, out.size(),
         LookUp<Real>{Integers(arguments.input("ids")), arguments.in<Real>("weight").data(), out.data(),
                      shape[0], static_cast<std::size_t>(shape[1]), arguments.whole("padding"),
-                     workshop.error_of([rows = shape[0]](long long place, long long id) {
+                     context.error_of([rows = shape[0]](long long place, long long id) {
                          return kernels::id_outside(id, place, rows);
                      })});
 }
@@ -59,20 +59,20 @@ struct AddToTable {
 };
 
 template <class Real>
-RowLists<Real> gradients_of(Workshop& workshop, const KernelArguments& arguments) {
+RowLists<Real> gradients_of(KernelContext& context, const KernelArguments& arguments) {
     const auto& ids = arguments.input("ids");
     const auto dout = arguments.in<Real>("out@grad");
-    return {workshop,
+    return {context,
             {{Integers(ids), dout.data(), ids.size()}},
             arguments.whole("padding"),
             dout.size() / ids.size()};
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_embedding_grad(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_embedding_grad(KernelContext& context, const KernelArguments& arguments) {
     const auto& table = arguments.output("weight@grad");
     return kernels::kernel_of(
-        [&stream = workshop.stream, table, lists = gradients_of<Real>(workshop, arguments)] {
+        [&stream = context.stream, table, lists = gradients_of<Real>(context, arguments)] {
             set_to_zero(stream, table.data, table.bytes());
             lists.run(stream);
             const auto sums = lists.sums();
@@ -99,9 +99,9 @@ struct MakeList {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> kernel_of_lists(Workshop& workshop, const KernelArguments& arguments,
+std::unique_ptr<Kernel> kernel_of_lists(KernelContext& context, const KernelArguments& arguments,
                                         std::string_view values, RowLists<Real> lists) {
-    return kernels::kernel_of([&stream = workshop.stream, lists = std::move(lists),
+    return kernels::kernel_of([&stream = context.stream, lists = std::move(lists),
                                rows = arguments.out<std::int64_t>("rows"),
                                to = arguments.out<Real>(values).data()] {
         lists.run(stream);
@@ -111,19 +111,19 @@ std::unique_ptr<Kernel> kernel_of_lists(Workshop& workshop, const KernelArgument
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_embedding_grad_sparse(Workshop& workshop, const KernelArguments& arguments) {
-    return kernel_of_lists<Real>(workshop, arguments, "weight@grad", gradients_of<Real>(workshop, arguments));
+std::unique_ptr<Kernel> make_embedding_grad_sparse(KernelContext& context, const KernelArguments& arguments) {
+    return kernel_of_lists<Real>(context, arguments, "weight@grad", gradients_of<Real>(context, arguments));
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_merge_rows(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_merge_rows(KernelContext& context, const KernelArguments& arguments) {
     const auto rows = arguments.inputs_of("rows");
     const auto values = arguments.inputs_of("x");
     std::vector<RowList<Real>> lists;
     for (std::size_t i = 0; i < rows.size(); ++i)
         lists.push_back({Integers(rows[i]), values[i].template as<Real>().data(), rows[i].size()});
     const auto width = static_cast<std::size_t>(arguments.output("out").shape.back());
-    return kernel_of_lists<Real>(workshop, arguments, "out", RowLists<Real>(workshop, lists, -1, width));
+    return kernel_of_lists<Real>(context, arguments, "out", RowLists<Real>(context, lists, -1, width));
 }
 
 }  // namespace

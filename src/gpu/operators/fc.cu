@@ -48,11 +48,11 @@ struct Round {
 Number number_of(const KernelArguments& arguments) {
     if (arguments.real_type() == DataType::float64) return Number::float64;
     switch (arguments.products) {
-        case ProductNumbers::float32:
+        case ComputeType::float32:
             return Number::float32;
-        case ProductNumbers::bfloat16:
+        case ComputeType::bfloat16:
             return Number::bfloat16;
-        case ProductNumbers::float16:
+        case ComputeType::float16:
             return Number::float16;
     }
     throw Error("there are no such products");
@@ -61,10 +61,10 @@ Number number_of(const KernelArguments& arguments) {
 /// out = a b, with factors that are rounded first when a program says so.
 class Product {
   public:
-    Product(Workshop& workshop, const KernelArguments& arguments, MatrixOnGpu a, MatrixOnGpu b,
+    Product(KernelContext& context, const KernelArguments& arguments, MatrixOnGpu a, MatrixOnGpu b,
             MatrixOnGpu out, Finish finish = Finish::nothing, const void* bias = nullptr)
         : number_(number_of(arguments)),
-          product_(workshop.products, rounded(a, rounded_a_), rounded(b, rounded_b_), out, number_, finish,
+          product_(context.products, rounded(a, rounded_a_), rounded(b, rounded_b_), out, number_, finish,
                    bias),
           round_{static_cast<const float*>(a.data),
                  static_cast<const float*>(b.data),
@@ -98,9 +98,9 @@ class Product {
     std::size_t count_;
 };
 
-std::unique_ptr<Kernel> kernel_of_product(Workshop& workshop, Product product) {
+std::unique_ptr<Kernel> kernel_of_product(KernelContext& context, Product product) {
     return kernels::kernel_of(
-        [&stream = workshop.stream, product = std::move(product)] { product.run(stream); });
+        [&stream = context.stream, product = std::move(product)] { product.run(stream); });
 }
 
 template <class Real, class Function>
@@ -114,12 +114,12 @@ struct AddBias {
 };
 
 template <class Real, class Function>
-std::unique_ptr<Kernel> make_fc_with_pass(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_fc_with_pass(KernelContext& context, const KernelArguments& arguments) {
     const auto bias = arguments.in<Real>("bias");
     const auto out = arguments.out<Real>("out");
     return kernels::kernel_of(
-        [&stream = workshop.stream, size = out.size(),
-         product = Product(workshop, arguments, matrix(arguments.input("x")),
+        [&stream = context.stream, size = out.size(),
+         product = Product(context, arguments, matrix(arguments.input("x")),
                            matrix(arguments.input("weight")), matrix(arguments.output("out"))),
          pass = AddBias<Real, Function>{bias.data(), out.data(), bias.size()}] {
             product.run(stream);
@@ -127,39 +127,38 @@ std::unique_ptr<Kernel> make_fc_with_pass(Workshop& workshop, const KernelArgume
         });
 }
 
-std::unique_ptr<Kernel> make_finished_fc(Workshop& workshop, const KernelArguments& arguments,
+std::unique_ptr<Kernel> make_finished_fc(KernelContext& context, const KernelArguments& arguments,
                                          Finish finish) {
     return kernel_of_product(
-        workshop,
-        Product(workshop, arguments, matrix(arguments.input("x")), matrix(arguments.input("weight")),
-                matrix(arguments.output("out")), finish, arguments.input("bias").data));
+        context, Product(context, arguments, matrix(arguments.input("x")), matrix(arguments.input("weight")),
+                         matrix(arguments.output("out")), finish, arguments.input("bias").data));
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_fc(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_fc(KernelContext& context, const KernelArguments& arguments) {
     const auto activation = arguments.text("activation");
     constexpr bool is_finished = std::is_same_v<Real, float>;  // the library does so for no others
     if (activation == "relu")
-        return is_finished ? make_finished_fc(workshop, arguments, Finish::add_bias_relu)
-                           : make_fc_with_pass<Real, Relu>(workshop, arguments);
-    if (activation == "tanh") return make_fc_with_pass<Real, Tanh>(workshop, arguments);
-    if (activation == "sigmoid") return make_fc_with_pass<Real, Sigmoid>(workshop, arguments);
+        return is_finished ? make_finished_fc(context, arguments, Finish::add_bias_relu)
+                           : make_fc_with_pass<Real, Relu>(context, arguments);
+    if (activation == "tanh") return make_fc_with_pass<Real, Tanh>(context, arguments);
+    if (activation == "sigmoid") return make_fc_with_pass<Real, Sigmoid>(context, arguments);
     if (!activation.empty()) throw Error("there is no activation '" + activation + "'");
-    return is_finished ? make_finished_fc(workshop, arguments, Finish::add_bias)
-                       : make_fc_with_pass<Real, Nothing>(workshop, arguments);
+    return is_finished ? make_finished_fc(context, arguments, Finish::add_bias)
+                       : make_fc_with_pass<Real, Nothing>(context, arguments);
 }
 
-Product weight_product(Workshop& workshop, const KernelArguments& arguments) {
-    return {workshop, arguments, transposed(arguments.input("x")), matrix(arguments.input("out@grad")),
+Product weight_product(KernelContext& context, const KernelArguments& arguments) {
+    return {context, arguments, transposed(arguments.input("x")), matrix(arguments.input("out@grad")),
             matrix(arguments.output("weight@grad"))};
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_fc_grad_weight(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_fc_grad_weight(KernelContext& context, const KernelArguments& arguments) {
     const auto dy = arguments.in<Real>("out@grad");
     const auto dbias = arguments.out<Real>("bias@grad");
     const auto columns = dbias.size();
-    return kernels::kernel_of([&stream = workshop.stream, product = weight_product(workshop, arguments),
+    return kernels::kernel_of([&stream = context.stream, product = weight_product(context, arguments),
                                sums = ColumnSums<Real, MatrixTerms<Real>>(
                                    dy.size() / columns, columns, {dy.data(), columns}, dbias.data())] {
         product.run(stream);
@@ -167,10 +166,10 @@ std::unique_ptr<Kernel> make_fc_grad_weight(Workshop& workshop, const KernelArgu
     });
 }
 
-std::unique_ptr<Kernel> make_fc_grad_input(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_fc_grad_input(KernelContext& context, const KernelArguments& arguments) {
     return kernel_of_product(
-        workshop, Product(workshop, arguments, matrix(arguments.input("out@grad")),
-                          transposed(arguments.input("weight")), matrix(arguments.output("x@grad"))));
+        context, Product(context, arguments, matrix(arguments.input("out@grad")),
+                         transposed(arguments.input("weight")), matrix(arguments.output("x@grad"))));
 }
 
 /// The matrix that an input is, or its transpose when the attribute says so.
@@ -179,16 +178,16 @@ MatrixOnGpu factor(const KernelArguments& arguments, std::string_view slot, std:
     return arguments.whole(attribute) != 0 ? transposed(tensor) : matrix(tensor);
 }
 
-std::unique_ptr<Kernel> make_matmul(Workshop& workshop, const KernelArguments& arguments) {
-    return kernel_of_product(workshop,
-                             Product(workshop, arguments, factor(arguments, "x", "transpose_x"),
+std::unique_ptr<Kernel> make_matmul(KernelContext& context, const KernelArguments& arguments) {
+    return kernel_of_product(context,
+                             Product(context, arguments, factor(arguments, "x", "transpose_x"),
                                      factor(arguments, "y", "transpose_y"), matrix(arguments.output("out"))));
 }
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_weight_product(Workshop& workshop, const KernelArguments& arguments) {
-    return kernel_of_product(workshop, weight_product(workshop, arguments));
+std::unique_ptr<Kernel> make_weight_product(KernelContext& context, const KernelArguments& arguments) {
+    return kernel_of_product(context, weight_product(context, arguments));
 }
 
 Entries fc_kernels() {

@@ -21,16 +21,16 @@ inline unsigned threads_for(std::size_t elements, std::size_t most = 256) {
 
 /// body(i) for each i below count.
 template <class Body>
-std::unique_ptr<Kernel> kernel_for_each(Workshop& workshop, std::size_t count, const Body& body) {
-    return kernels::kernel_of([&stream = workshop.stream, count, body] { for_each(stream, count, body); });
+std::unique_ptr<Kernel> kernel_for_each(KernelContext& context, std::size_t count, const Body& body) {
+    return kernels::kernel_of([&stream = context.stream, count, body] { for_each(stream, count, body); });
 }
 
 /// body(block) in so many blocks.
 template <class Body>
-std::unique_ptr<Kernel> kernel_of_blocks(Workshop& workshop, std::size_t blocks, unsigned threads,
+std::unique_ptr<Kernel> kernel_of_blocks(KernelContext& context, std::size_t blocks, unsigned threads,
                                          const Body& body) {
     return kernels::kernel_of(
-        [&stream = workshop.stream, blocks, threads, body] { launch(stream, blocks, threads, body); });
+        [&stream = context.stream, blocks, threads, body] { launch(stream, blocks, threads, body); });
 }
 
 /// Where an element is in a matrix.

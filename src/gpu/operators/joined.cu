@@ -23,9 +23,9 @@ bool are(const Links& links, const std::vector<std::string_view>& types) {
     return std::ranges::equal(links, types, {}, &ChainLink::type);
 }
 
-std::unique_ptr<Kernel> one_by_one(Workshop& workshop, const Links& links) {
+std::unique_ptr<Kernel> one_by_one(KernelContext& context, const Links& links) {
     std::vector<std::shared_ptr<Kernel>> all;
-    for (const auto& [type, arguments] : links) all.push_back(find_kernel(type)(workshop, arguments));
+    for (const auto& [type, arguments] : links) all.push_back(find_kernel(type)(context, arguments));
     return kernels::kernel_of([all = std::move(all)] {
         for (const auto& kernel : all) kernel->run();
     });
@@ -48,21 +48,21 @@ struct GradientTerms {
 
 /// An activation's gradient and, with it, that of the bias before it; then that of the weights.
 template <class Real, class Function>
-std::unique_ptr<Kernel> make_activation_and_weight(Workshop& workshop, const Links& links) {
+std::unique_ptr<Kernel> make_activation_and_weight(KernelContext& context, const Links& links) {
     constexpr std::size_t most = std::size_t{1} << 18U;  // beyond, sums have too few blocks for it
     const auto& activation = links[0].arguments;
     const auto& weight = links[1].arguments;
     const auto dx = activation.out<Real>("x@grad");
     const auto dbias = weight.out<Real>("bias@grad");
-    if (dx.size() > most || weight.input("out@grad").data != dx.data()) return one_by_one(workshop, links);
+    if (dx.size() > most || weight.input("out@grad").data != dx.data()) return one_by_one(context, links);
     const auto columns = dbias.size();
     return kernels::kernel_of(
-        [&stream = workshop.stream,
+        [&stream = context.stream,
          sums = ColumnSums<Real, GradientTerms<Real, Function>>(
              dx.size() / columns, columns,
              {activation.in<Real>("out").data(), activation.in<Real>("out@grad").data(), dx.data(), columns},
              dbias.data()),
-         product = std::shared_ptr(make_weight_product(workshop, weight))] {
+         product = std::shared_ptr(make_weight_product(context, weight))] {
             sums.run(stream);
             product->run();
         });
@@ -70,7 +70,7 @@ std::unique_ptr<Kernel> make_activation_and_weight(Workshop& workshop, const Lin
 
 /// All of a classifier's loss and of its gradient by the logits, in one block.
 template <class Real>
-auto small_loss(Workshop& workshop, const Links& links) {
+auto small_loss(KernelContext& context, const Links& links) {
     const auto& loss = links[0].arguments;
     const auto& mean = links[1].arguments;
     const auto& mean_grad = links[3].arguments;
@@ -83,7 +83,7 @@ auto small_loss(Workshop& workshop, const Links& links) {
     using OfRows = Each<Spread<Real>>;
     using Backward = Each<SoftmaxWithCrossEntropyGradient<Real>>;
     return InTurn<Forward, Mean, Start, OfRows, Backward>{
-        {loss.out<Real>("row_loss").size(), {SoftmaxWithCrossEntropy<Real>::from(workshop, loss)}},
+        {loss.out<Real>("row_loss").size(), {SoftmaxWithCrossEntropy<Real>::from(context, loss)}},
         {{{values.data()}, values.size(), {mean.out<Real>("out").data(), static_cast<Real>(values.size())}},
          {{1, LossGradient<Real>::from(links[2].arguments)},
           {{gradients.size(),
@@ -101,33 +101,33 @@ bool is_small(const Links& links) {
 constexpr unsigned threads_of_loss = 512;
 
 template <class Real>
-std::unique_ptr<Kernel> make_loss(Workshop& workshop, const Links& links) {
-    if (!is_small(links)) return one_by_one(workshop, links);
-    return kernel_of_blocks(workshop, 1, threads_of_loss, small_loss<Real>(workshop, links));
+std::unique_ptr<Kernel> make_loss(KernelContext& context, const Links& links) {
+    if (!is_small(links)) return one_by_one(context, links);
+    return kernel_of_blocks(context, 1, threads_of_loss, small_loss<Real>(context, links));
 }
 
 /// The loss, and the gradient of the bias that the logits have; then that of the weights.
 template <class Real>
-std::unique_ptr<Kernel> make_loss_and_weight(Workshop& workshop, const Links& links) {
+std::unique_ptr<Kernel> make_loss_and_weight(KernelContext& context, const Links& links) {
     using Sums = ColumnSums<Real, MatrixTerms<Real>>;
-    if (!is_small(links)) return one_by_one(workshop, links);
+    if (!is_small(links)) return one_by_one(context, links);
     const auto& weight = links[5].arguments;
     const auto dy = weight.in<Real>("out@grad");
     const auto dbias = weight.out<Real>("bias@grad");
     const auto columns = dbias.size();
     Sums sums(dy.size() / columns, columns, {dy.data(), columns}, dbias.data());
-    if (sums.of_one_block() == nullptr) return one_by_one(workshop, links);
-    using Loss = decltype(small_loss<Real>(workshop, links));
-    const InTurn<Loss, TileSums<Real, MatrixTerms<Real>>> body{small_loss<Real>(workshop, links),
+    if (sums.of_one_block() == nullptr) return one_by_one(context, links);
+    using Loss = decltype(small_loss<Real>(context, links));
+    const InTurn<Loss, TileSums<Real, MatrixTerms<Real>>> body{small_loss<Real>(context, links),
                                                                {*sums.of_one_block()}};
-    return kernels::kernel_of([&stream = workshop.stream, memory = std::move(sums), body,
-                               product = std::shared_ptr(make_weight_product(workshop, weight))] {
+    return kernels::kernel_of([&stream = context.stream, memory = std::move(sums), body,
+                               product = std::shared_ptr(make_weight_product(context, weight))] {
         launch(stream, 1, threads_of_loss, body);
         product->run();
     });
 }
 
-using Make = std::unique_ptr<Kernel> (*)(Workshop&, const Links&);
+using Make = std::unique_ptr<Kernel> (*)(KernelContext&, const Links&);
 
 struct JoinedForm {
     std::vector<std::string_view> types;
@@ -161,12 +161,12 @@ const std::vector<JoinedForm>& joined_forms() {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_joined_kernel(Workshop& workshop, const Links& links) {
+std::unique_ptr<Kernel> make_joined_kernel(KernelContext& context, const Links& links) {
     const auto form =
         std::ranges::find_if(joined_forms(), [&](const JoinedForm& each) { return are(links, each.types); });
     if (form == joined_forms().end()) return nullptr;
     const bool is_double = links.front().arguments.real_type() == DataType::float64;
-    return (is_double ? form->of_double : form->of_float)(workshop, links);
+    return (is_double ? form->of_double : form->of_float)(context, links);
 }
 
 }  // namespace dtrain::gpu

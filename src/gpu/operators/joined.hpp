@@ -11,6 +11,7 @@ namespace dtrain::gpu {
 
 /// Operators that follow each other (program/joined_operators.hpp), by fewer kernels than they have alone
 /// where these tensors allow it. Nothing when they are none of those.
-std::unique_ptr<Kernel> make_joined_kernel(Workshop& workshop, const std::vector<kernels::ChainLink>& links);
+std::unique_ptr<Kernel> make_joined_kernel(KernelContext& context,
+                                           const std::vector<kernels::ChainLink>& links);
 
 }  // namespace dtrain::gpu

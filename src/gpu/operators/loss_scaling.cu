@@ -66,7 +66,7 @@ struct Unscale {
     }
 };
 
-std::unique_ptr<Kernel> make_unscale_gradients(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_unscale_gradients(KernelContext& context, const KernelArguments& arguments) {
     const auto pieces = pieces_of<float>(arguments.outputs_of("gradient"));
     auto counts = allocate(pieces.size() * sizeof(int));
     auto one = allocate(sizeof(float));
@@ -79,9 +79,8 @@ std::unique_ptr<Kernel> make_unscale_gradients(Workshop& workshop, const KernelA
                         arguments.out<std::int64_t>("good_steps").data(),
                         arguments.out<std::int64_t>("skip").data(),
                         kernels::loss_scale_rule(arguments),
-                        workshop.any_error()};
-    return kernels::kernel_of([&stream = workshop.stream,
-                               table = Table<Piece<float>>(workshop.stream, pieces),
+                        context.any_error()};
+    return kernels::kernel_of([&stream = context.stream, table = Table<Piece<float>>(context.stream, pieces),
                                counts = std::move(counts), one = std::move(one), decide] {
         launch(stream, table.size(), 256, CountBad{table.data(), decide.bad});
         launch(stream, 1, threads_for(table.size()), decide);

@@ -39,12 +39,12 @@ struct LayerNorm {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_layer_norm(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_layer_norm(KernelContext& context, const KernelArguments& arguments) {
     const auto x = arguments.in<Real>("x");
     const auto mean = arguments.out<Real>("mean");
     const auto n = x.size() / mean.size();
     return kernel_for_each_row(
-        workshop, mean.size(), n,
+        context, mean.size(), n,
         LayerNorm<Real>{x.data(), arguments.in<Real>("scale").data(), arguments.in<Real>("bias").data(),
                         arguments.out<Real>("out").data(), mean.data(),
                         arguments.out<Real>("inverse_deviation").data(), n,
@@ -93,7 +93,7 @@ struct ScaleTerms {
 };
 
 template <class Real>
-std::unique_ptr<Kernel> make_layer_norm_grad(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_layer_norm_grad(KernelContext& context, const KernelArguments& arguments) {
     const auto x = arguments.in<Real>("x");
     const auto mean = arguments.in<Real>("mean");
     const auto rows = mean.size();
@@ -107,7 +107,7 @@ std::unique_ptr<Kernel> make_layer_norm_grad(Workshop& workshop, const KernelArg
         arguments.out<Real>("x@grad").data(),
         n,
     };
-    return kernels::kernel_of([&stream = workshop.stream, rows, n, gradient,
+    return kernels::kernel_of([&stream = context.stream, rows, n, gradient,
                                of_scale = ColumnSums<Real, ScaleTerms<Real>>(
                                    rows, n, {gradient}, arguments.out<Real>("scale@grad").data()),
                                of_bias = ColumnSums<Real, MatrixTerms<Real>>(

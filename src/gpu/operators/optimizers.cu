@@ -16,8 +16,8 @@ struct Gate {
     DeviceError error;
     const std::int64_t* skip;
 
-    Gate(const Workshop& workshop, const KernelArguments& arguments)
-        : error(workshop.any_error()),
+    Gate(const KernelContext& context, const KernelArguments& arguments)
+        : error(context.any_error()),
           skip(arguments.has_input("skip") ? arguments.in<std::int64_t>("skip").data() : nullptr) {}
 
     ON_DEVICE bool is_closed() const { return error.is_any() || (skip != nullptr && *skip != 0); }
@@ -78,7 +78,7 @@ struct Update {
 };
 
 template <class Real, class Rule>
-std::unique_ptr<Kernel> make_update(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_update(KernelContext& context, const KernelArguments& arguments) {
     refuse_part(Rule::name, arguments);
     const UpdatedElements elements(arguments);
     using Body = Update<Real, Rule>;
@@ -88,10 +88,10 @@ std::unique_ptr<Kernel> make_update(Workshop& workshop, const KernelArguments& a
                     elements,
                     arguments.in<Real>("gradient").data(),
                     elements.count(),
-                    Gate(workshop, arguments),
+                    Gate(context, arguments),
                     {Counter::of(arguments), reinterpret_cast<unsigned*>(arrived.get())},
                     static_cast<unsigned>(blocks)};
-    return kernels::kernel_of([&stream = workshop.stream, blocks, threads = threads_for(elements.count()),
+    return kernels::kernel_of([&stream = context.stream, blocks, threads = threads_for(elements.count()),
                                arrived, body] { launch(stream, blocks, threads, body); });
 }
 
@@ -257,9 +257,9 @@ struct Increment {
     }
 };
 
-std::unique_ptr<Kernel> make_increment(Workshop& workshop, const KernelArguments& arguments) {
-    return kernel_for_each(workshop, 1,
-                           Increment{arguments.out<std::int64_t>("step").data(), Gate(workshop, arguments)});
+std::unique_ptr<Kernel> make_increment(KernelContext& context, const KernelArguments& arguments) {
+    return kernel_for_each(context, 1,
+                           Increment{arguments.out<std::int64_t>("step").data(), Gate(context, arguments)});
 }
 
 template <class OfFloat, class OfDouble>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/operators/picture_place.hpp"
+#include "gpu/operators/image_position.hpp"
 #include "kernels/convolution_shape.hpp"
 
 namespace dtrain::gpu {
@@ -126,28 +126,28 @@ SlidingWindow window_of(const KernelArguments& arguments, const TensorView& in, 
 }
 
 template <class Real, template <class> class Pool>
-std::unique_ptr<Kernel> make_pool(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_pool(KernelContext& context, const KernelArguments& arguments) {
     const auto out = arguments.out<Real>("out");
-    return kernel_for_each(workshop, out.size(),
+    return kernel_for_each(context, out.size(),
                            Pool<Real>{window_of(arguments, arguments.input("x"), arguments.output("out")),
                                       arguments.in<Real>("x").data(), out.data()});
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_max_pool_grad(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_max_pool_grad(KernelContext& context, const KernelArguments& arguments) {
     const auto dx = arguments.out<Real>("x@grad");
     return kernel_for_each(
-        workshop, dx.size(),
+        context, dx.size(),
         MaxPoolGradient<Real>{window_of(arguments, arguments.input("x"), arguments.input("out@grad")),
                               arguments.in<Real>("x").data(), arguments.in<Real>("out@grad").data(),
                               dx.data()});
 }
 
 template <class Real>
-std::unique_ptr<Kernel> make_average_pool_grad(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_average_pool_grad(KernelContext& context, const KernelArguments& arguments) {
     const auto dx = arguments.out<Real>("x@grad");
     return kernel_for_each(
-        workshop, dx.size(),
+        context, dx.size(),
         AveragePoolGradient<Real>{window_of(arguments, arguments.input("x"), arguments.input("out@grad")),
                                   arguments.in<Real>("out@grad").data(), dx.data()});
 }

@@ -160,12 +160,12 @@ template <class Real>
 class RowLists {
   public:
     /// @param skipped a row that is left out, as -1 is
-    RowLists(Workshop& workshop, const std::vector<RowList<Real>>& lists, std::int64_t skipped,
+    RowLists(KernelContext& context, const std::vector<RowList<Real>>& lists, std::int64_t skipped,
              std::size_t width)
         : count_(count_of(lists)),
           size_(std::bit_ceil(std::max<std::size_t>(count_, 2))),
           segment_(std::size_t{1} << (std::bit_width(size_) / 2)),
-          lists_(workshop.stream, lists),
+          lists_(context.stream, lists),
           places_(allocate(size_ * sizeof(RowPlace))),
           counts_(allocate((size_ / segment_ + 1) * sizeof(std::size_t))),
           begins_(allocate(size_ * sizeof(std::size_t))),

@@ -47,10 +47,10 @@ void for_each_row(const Stream& stream, std::size_t rows, std::size_t columns, c
 }
 
 template <class Body>
-std::unique_ptr<Kernel> kernel_for_each_row(Workshop& workshop, std::size_t rows, std::size_t columns,
+std::unique_ptr<Kernel> kernel_for_each_row(KernelContext& context, std::size_t rows, std::size_t columns,
                                             const Body& body) {
     return kernels::kernel_of(
-        [&stream = workshop.stream, rows, columns, body] { for_each_row(stream, rows, columns, body); });
+        [&stream = context.stream, rows, columns, body] { for_each_row(stream, rows, columns, body); });
 }
 
 }  // namespace dtrain::gpu

@@ -23,9 +23,9 @@ Scheduled<Function> rate_of(const KernelArguments& arguments, const Function& fu
 }
 
 template <class Function>
-std::unique_ptr<Kernel> make_rate(Workshop& workshop, const KernelArguments& arguments,
+std::unique_ptr<Kernel> make_rate(KernelContext& context, const KernelArguments& arguments,
                                   const Function& function) {
-    return kernel_for_each(workshop, 1, rate_of(arguments, function));
+    return kernel_for_each(context, 1, rate_of(arguments, function));
 }
 
 struct Constant {
@@ -126,47 +126,47 @@ struct LinearWarmup {
     }
 };
 
-std::unique_ptr<Kernel> make_constant_rate(Workshop& workshop, const KernelArguments& arguments) {
-    return make_rate(workshop, arguments, Constant{arguments.number("learning_rate")});
+std::unique_ptr<Kernel> make_constant_rate(KernelContext& context, const KernelArguments& arguments) {
+    return make_rate(context, arguments, Constant{arguments.number("learning_rate")});
 }
 
 template <class Kind>
-std::unique_ptr<Kernel> make_rate_decay(Workshop& workshop, const KernelArguments& arguments) {
-    return make_rate(workshop, arguments,
+std::unique_ptr<Kernel> make_rate_decay(KernelContext& context, const KernelArguments& arguments) {
+    return make_rate(context, arguments,
                      Decay<Kind>{arguments.number("learning_rate"), arguments.number("decay_rate"),
                                  arguments.number("decay_steps"), arguments.whole("staircase") != 0});
 }
 
-std::unique_ptr<Kernel> make_polynomial_decay(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_polynomial_decay(KernelContext& context, const KernelArguments& arguments) {
     return make_rate(
-        workshop, arguments,
+        context, arguments,
         PolynomialDecay{arguments.number("learning_rate"), arguments.number("decay_steps"),
                         arguments.number("end"), arguments.number("power"), arguments.whole("cycle") != 0});
 }
 
-std::unique_ptr<Kernel> make_piecewise_rate(Workshop& workshop, const KernelArguments& arguments) {
-    Table<std::int64_t> boundaries(workshop.stream, arguments.wholes("boundaries"));
-    Table<double> values(workshop.stream, arguments.numbers("values"));
+std::unique_ptr<Kernel> make_piecewise_rate(KernelContext& context, const KernelArguments& arguments) {
+    Table<std::int64_t> boundaries(context.stream, arguments.wholes("boundaries"));
+    Table<double> values(context.stream, arguments.numbers("values"));
     const auto rate = rate_of(arguments, Piecewise{boundaries.data(), boundaries.size(), values.data()});
-    return kernels::kernel_of([&stream = workshop.stream, boundaries = std::move(boundaries),
+    return kernels::kernel_of([&stream = context.stream, boundaries = std::move(boundaries),
                                values = std::move(values), rate] { for_each(stream, 1, rate); });
 }
 
-std::unique_ptr<Kernel> make_cosine_decay(Workshop& workshop, const KernelArguments& arguments) {
-    return make_rate(workshop, arguments,
+std::unique_ptr<Kernel> make_cosine_decay(KernelContext& context, const KernelArguments& arguments) {
+    return make_rate(context, arguments,
                      CosineDecay{arguments.number("learning_rate"), arguments.whole("steps_per_epoch"),
                                  static_cast<double>(arguments.whole("epochs"))});
 }
 
-std::unique_ptr<Kernel> make_noam_decay(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_noam_decay(KernelContext& context, const KernelArguments& arguments) {
     return make_rate(
-        workshop, arguments,
+        context, arguments,
         NoamDecay{arguments.number("learning_rate"), static_cast<double>(arguments.whole("d_model")),
                   static_cast<double>(arguments.whole("warmup_steps"))});
 }
 
-std::unique_ptr<Kernel> make_linear_warmup(Workshop& workshop, const KernelArguments& arguments) {
-    return make_rate(workshop, arguments,
+std::unique_ptr<Kernel> make_linear_warmup(KernelContext& context, const KernelArguments& arguments) {
+    return make_rate(context, arguments,
                      LinearWarmup{arguments.in("rate").data(), arguments.whole("steps"),
                                   arguments.number("start"), arguments.number("end")});
 }

@@ -8,8 +8,8 @@
 namespace dtrain::gpu {
 namespace {
 
-std::unique_ptr<Kernel> make_reshape(Workshop& workshop, const KernelArguments& arguments) {
-    return kernels::kernel_of([&stream = workshop.stream, from = arguments.input("x").data,
+std::unique_ptr<Kernel> make_reshape(KernelContext& context, const KernelArguments& arguments) {
+    return kernels::kernel_of([&stream = context.stream, from = arguments.input("x").data,
                                to = arguments.output("out").data,
                                bytes = arguments.input("x").bytes()] { copy(stream, to, from, bytes); });
 }
@@ -42,7 +42,7 @@ struct CopyParts {
 };
 
 template <class Word, bool to_parts>
-std::unique_ptr<Kernel> make_copies(Workshop& workshop, const TensorView& whole,
+std::unique_ptr<Kernel> make_copies(KernelContext& context, const TensorView& whole,
                                     const std::vector<TensorView>& parts, std::int64_t axis) {
     using Copies = CopyParts<Word, to_parts>;
     const auto slices = static_cast<std::size_t>(std::accumulate(
@@ -59,19 +59,19 @@ std::unique_ptr<Kernel> make_copies(Workshop& workshop, const TensorView& whole,
         copies.width += width;
         begin += width;
     }
-    return kernels::kernel_of([&stream = workshop.stream, slices, all = std::move(all)] {
+    return kernels::kernel_of([&stream = context.stream, slices, all = std::move(all)] {
         for (const auto& copies : all) for_each(stream, slices * copies.width, copies);
     });
 }
 
 template <bool to_parts>
-std::unique_ptr<Kernel> make_cut(Workshop& workshop, const KernelArguments& arguments) {
+std::unique_ptr<Kernel> make_cut(KernelContext& context, const KernelArguments& arguments) {
     const auto whole = to_parts ? arguments.input("x") : arguments.output("out");
     const auto parts = to_parts ? arguments.outputs_of("out") : arguments.inputs_of("x");
     const auto axis = arguments.whole("axis");
     return size_of(whole.type) == sizeof(std::uint64_t)
-               ? make_copies<std::uint64_t, to_parts>(workshop, whole, parts, axis)
-               : make_copies<std::uint32_t, to_parts>(workshop, whole, parts, axis);
+               ? make_copies<std::uint64_t, to_parts>(context, whole, parts, axis)
+               : make_copies<std::uint32_t, to_parts>(context, whole, parts, axis);
 }
 
 }  // namespace

@@ -112,15 +112,15 @@ class Partials {
 
 /// Calls finish(sum of terms(i) for all i < count) once.
 template <class Real, class Terms, class Finish>
-std::unique_ptr<Kernel> kernel_of_sum(Workshop& workshop, std::size_t count, const Terms& terms,
+std::unique_ptr<Kernel> kernel_of_sum(KernelContext& context, std::size_t count, const Terms& terms,
                                       const Finish& finish) {
     constexpr std::size_t most = 1024;    // threads of a block
     constexpr std::size_t of_one = 8192;  // terms that one block adds faster than two kernels do
     if (count <= of_one)
-        return kernel_of_blocks(workshop, 1, threads_for(count, most),
+        return kernel_of_blocks(context, 1, threads_for(count, most),
                                 FinishedSum<Real, Terms, Finish>{terms, count, finish});
     return kernels::kernel_of(
-        [&stream = workshop.stream, count, terms, finish, partials = Partials<Real>(count)] {
+        [&stream = context.stream, count, terms, finish, partials = Partials<Real>(count)] {
             partials.run(stream, terms, count);
             launch(stream, 1, threads_for(partials.count(), most),
                    FinishedSum<Real, Elements<Real>, Finish>{{partials.data()}, partials.count(), finish});

@@ -9,6 +9,6 @@
 namespace dtrain::gpu {
 
 /// fc_grad_weight without the gradient of the bias.
-std::unique_ptr<Kernel> make_weight_product(Workshop& workshop, const KernelArguments& arguments);
+std::unique_ptr<Kernel> make_weight_product(KernelContext& context, const KernelArguments& arguments);
 
 }  // namespace dtrain::gpu

@@ -123,7 +123,7 @@ bool Client::take_message() {
     return true;
 }
 
-void Client::poke() {
+void Client::progress() {
     while (take_message()) {
     }
 }
@@ -250,7 +250,7 @@ bool Client::pass_step() {
 void Client::end_step_alone() {
     ++steps_;
     ++merged_steps_;
-    poke();
+    progress();
     if (merged_steps_ >= options_.most_merged) wait_until_applied();
     if (is_all_applied()) send_merged();
     renew_dense();

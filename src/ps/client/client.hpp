@@ -162,7 +162,7 @@ class Client {
     void flush();
 
     /// Takes in what has arrived. Never waits.
-    void poke();
+    void progress();
 
     std::int64_t steps() const { return steps_; }
     int servers() const { return static_cast<int>(options_.servers.size()); }

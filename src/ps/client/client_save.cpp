@@ -22,7 +22,7 @@ void Client::begin_save(const std::string& request) {
 }
 
 bool Client::is_saved() {
-    poke();
+    progress();
     return have_come(saves_);
 }
 

@@ -32,7 +32,7 @@ class GeoLink final : public TrainerLink {
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
                                                  const kernels::KernelArguments& arguments,
                                                  const program::CopiedTensors& copied) override;
-    void poke() override { client_->poke(); }
+    void progress() override { client_->progress(); }
 
     /// What this trainer has changed and not sent is lost.
     void pull_parameters(const State& state) override;

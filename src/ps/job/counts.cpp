@@ -17,7 +17,7 @@ struct Field {
 
 constexpr std::array fields{Field{"rows", &ServerCounts::rows},
                             Field{"bytes", &ServerCounts::bytes},
-                            Field{"born", &ServerCounts::born},
+                            Field{"inserted", &ServerCounts::inserted},
                             Field{"evicted", &ServerCounts::evicted},
                             Field{"dropped", &ServerCounts::dropped},
                             Field{"rejected", &ServerCounts::rejected},
@@ -30,7 +30,7 @@ ServerCounts counts_of(const Server& server) {
     for (const auto& table : server.tables()) {
         sum.rows += table.size();
         sum.bytes += table.bytes();
-        sum.born += table.counts().born;
+        sum.inserted += table.counts().inserted;
         sum.evicted += table.counts().evicted;
         sum.dropped += table.counts().dropped;
         sum.rejected += table.counts().rejected;

@@ -102,7 +102,7 @@ void check(const ServerJobOptions& options, const DistributeTranspiler& transpil
     std::vector<TableOptions> of_tables;
     for (const auto& table : tables) of_tables.push_back(table_options(table, options));
     const auto counts_shows = [](const TableOptions& table) { return table.statistics.has_value(); };
-    if (options.wire != WireNumbers::float32 && std::ranges::any_of(of_tables, counts_shows))
+    if (options.wire != WireType::float32 && std::ranges::any_of(of_tables, counts_shows))
         throw UsageError(
             fmt::format("tables with statistics and wire {} exclude each other: shows and clicks "
                         "would be rounded",

@@ -99,7 +99,7 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
     auto plan = ps::plan_server(transpiler, with_folder, share, ranks.trainers());
     plan.device = ps::server_device(plan, ranks, Environment::of_this_process());
     auto parts = ps::first_parts(plan);
-    content_.reset(new Content{ps::with_numbers(ranks.transport_, options.wire),
+    content_.reset(new Content{ps::with_wire_type(ranks.transport_, options.wire),
                                std::move(plan),
                                {.mode = options.mode,
                                 .staleness = options.staleness,
@@ -202,7 +202,7 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
         auto& limit = client.limits.emplace_back();
         if (const auto dict_size = table_options.dict_size) limit = {table_options.name, *dict_size};
     }
-    const auto transport = ps::with_numbers(ranks.transport_, options.wire);
+    const auto transport = ps::with_wire_type(ranks.transport_, options.wire);
     content_.reset(new Content{options.mode, transport, ps::Client(std::move(client), *transport), nullptr});
     content_->link = link_of(transpiler, options.mode, content_->client);
     content_->client.join();

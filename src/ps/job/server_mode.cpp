@@ -17,9 +17,8 @@ constexpr Names<ServerMode, 4> modes{{{"sync", ServerMode::sync},
                                       {"async", ServerMode::async},
                                       {"half_async", ServerMode::half_async},
                                       {"geo", ServerMode::geo}}};
-constexpr Names<WireNumbers, 3> wire_numbers{{{"float32", WireNumbers::float32},
-                                              {"float16", WireNumbers::float16},
-                                              {"bfloat16", WireNumbers::bfloat16}}};
+constexpr Names<WireType, 3> wire_types{
+    {{"float32", WireType::float32}, {"float16", WireType::float16}, {"bfloat16", WireType::bfloat16}}};
 
 template <class Value, std::size_t n>
 std::string name_in(const Names<Value, n>& names, Value value) {
@@ -42,12 +41,12 @@ std::optional<ServerMode> server_mode_of(std::string_view name) {
     return value_in(modes, name);
 }
 
-std::string to_string(WireNumbers numbers) {
-    return name_in(wire_numbers, numbers);
+std::string to_string(WireType numbers) {
+    return name_in(wire_types, numbers);
 }
 
-std::optional<WireNumbers> wire_numbers_of(std::string_view name) {
-    return value_in(wire_numbers, name);
+std::optional<WireType> wire_type_of(std::string_view name) {
+    return value_in(wire_types, name);
 }
 
 }  // namespace dtrain

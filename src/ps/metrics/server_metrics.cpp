@@ -83,7 +83,7 @@ std::string json_line(const ServerMetrics& metrics, double time) {
         json["tables"].push_back({{"name", table.name},
                                   {"rows", table.rows},
                                   {"bytes", table.bytes},
-                                  {"born", table.counts.born},
+                                  {"inserted", table.counts.inserted},
                                   {"evicted", table.counts.evicted},
                                   {"dropped", table.counts.dropped},
                                   {"rejected", table.counts.rejected}});
@@ -117,8 +117,8 @@ std::vector<Family> families_of(const ServerMetrics& metrics) {
                   [](const Table& table) { return table.rows; });
         of_tables("dtrain_server_table_bytes", gauge, "Memory of a table.",
                   [](const Table& table) { return table.bytes; });
-        of_tables("dtrain_server_rows_born_total", counter, "Rows that were made, also before a restart.",
-                  [](const Table& table) { return table.counts.born; });
+        of_tables("dtrain_server_rows_inserted_total", counter, "Rows that were made, also before a restart.",
+                  [](const Table& table) { return table.counts.inserted; });
         of_tables("dtrain_server_rows_evicted_total", counter,
                   "Rows that shrinking took away, also before a restart.",
                   [](const Table& table) { return table.counts.evicted; });

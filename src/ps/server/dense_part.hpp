@@ -13,7 +13,7 @@
 #include <dtrain/program.hpp>
 #include <dtrain/variable_block.hpp>
 
-#include "program/values_here.hpp"
+#include "program/host_values.hpp"
 
 namespace dtrain::ps {
 
@@ -76,7 +76,7 @@ class DensePart {
 
     Executor executor_;
     std::optional<Executor> counting_;  ///< one step of the schedules' counters; none: there is no schedule
-    program::ValuesHere values_;
+    program::HostValues values_;
     bool are_brought_ = false;
     std::vector<Place> places_;
     std::size_t size_ = 0;

@@ -39,7 +39,7 @@ std::string text_of(const std::string& table, const std::vector<StoredHeader>& f
         rows += header.rows;
         erased += header.erased;
         bytes += layout.bytes;
-        counts.born += header.counts.born;
+        counts.inserted += header.counts.inserted;
         counts.evicted += header.counts.evicted;
         counts.rejected += header.counts.rejected;
         counts.dropped += header.counts.dropped;
@@ -56,7 +56,7 @@ std::string text_of(const std::string& table, const std::vector<StoredHeader>& f
         {"  saved", fmt::format("{}, step {}, day {}", one_line(first.checkpoint), first.step, first.day)},
         {"  servers", fmt::format("{}{}", first.share.servers,
                                   missing == 0 ? "" : fmt::format(", files of {} are missing", missing))},
-        {"  rows ever", fmt::format("{} born, {} evicted", counts.born, counts.evicted)},
+        {"  rows ever", fmt::format("{} inserted, {} evicted", counts.inserted, counts.evicted)},
         {"  gradients", fmt::format("{} rejected, {} for ids not admitted", counts.rejected, counts.dropped)},
         {"  settings", as_json(first.options).dump()}};
     for (const auto& line : aligned(info)) out += line + "\n";

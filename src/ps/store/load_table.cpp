@@ -211,7 +211,7 @@ TableCounts counts_for(const Share& share, const std::vector<OpenedFile>& files)
     TableCounts sum;
     for (std::size_t server = share.server; server < files.size(); server += share.servers) {
         const auto& counts = files[server].stored.header.counts;
-        sum.born += counts.born;
+        sum.inserted += counts.inserted;
         sum.evicted += counts.evicted;
         sum.rejected += counts.rejected;
         sum.dropped += counts.dropped;
@@ -225,7 +225,7 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
                        const std::optional<SpillOptions>& spill) {
     SparseTable table(options, spill);
     const auto saves = opened(chain, table.options());
-    table.set_dict_size(std::nullopt);  // what was erased goes after what was born has come
+    table.set_dict_size(std::nullopt);  // what was erased goes after what was inserted has come
     if (saves.empty()) throw UsageError("table '" + options.name + "': there is no checkpoint to load");
     for (const auto& files : saves) {
         const bool is_last = &files == &saves.back();

@@ -15,7 +15,7 @@ namespace dtrain::ps {
 
 /// Which rows have not been used lately, for a bit a row: a hand goes round over all rows, takes the bit from
 /// those that have it, and picks those that have none (the second chance of Corbato's clock, 1968). A row
-/// that is born has no bit: rows that are used once go first.
+/// that is inserted has no bit: rows that are used once go first.
 class ClockHand {
   public:
     explicit ClockHand(std::size_t arenas) : used_(arenas) {}

@@ -87,7 +87,7 @@ FoundRow SparseTable::make_row(const HashedId& id) {
     const auto row = index_.add(id);
     begin_row(id.id, row);
     changes_.after_birth(row.place);
-    ++counts_.born;
+    ++counts_.inserted;
     return row;
 }
 
@@ -114,12 +114,12 @@ bool SparseTable::is_admitted_by_push(const HashedId& id) const {
 void SparseTable::check_room(std::span<const std::int64_t> ids,
                              const std::function<bool(const HashedId&)>& is_admitted) const {
     if (!options_.dict_size || size() + ids.size() <= *options_.dict_size) return;
-    absl::flat_hash_set<std::int64_t> born;
+    absl::flat_hash_set<std::int64_t> inserted;
     index_.look_up(ids, [&](std::size_t /*i*/, const HashedId& id, const FoundRow& row) {
-        if (row.bytes != nullptr || born.contains(id.id) || !is_admitted(id)) return;
-        if (size() + born.size() >= *options_.dict_size)
+        if (row.bytes != nullptr || inserted.contains(id.id) || !is_admitted(id)) return;
+        if (size() + inserted.size() >= *options_.dict_size)
             throw DictSizeError(options_.name, *options_.dict_size, id.id);
-        born.insert(id.id);
+        inserted.insert(id.id);
     });
 }
 

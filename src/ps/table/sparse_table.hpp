@@ -33,7 +33,7 @@ struct UpdateTime {
 };
 
 struct TableCounts {
-    std::uint64_t born = 0;      ///< rows, ever
+    std::uint64_t inserted = 0;  ///< rows, ever
     std::uint64_t evicted = 0;   ///< rows, ever
     std::uint64_t rejected = 0;  ///< gradients that were not finite
     std::uint64_t dropped = 0;   ///< gradients for ids without a row, which admission kept out

@@ -28,9 +28,9 @@ void in_rounds(std::size_t ids, const Function& function) {
 
 void SparseTable::give_birth(Left& left, const HashedId& id) {
     left.row = index_.add(id);
-    left.fate = Fate::born;
+    left.fate = Fate::inserted;
     changes_.after_birth(left.row.place);
-    ++counts_.born;
+    ++counts_.inserted;
 }
 
 void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<float> rows) {
@@ -60,7 +60,7 @@ void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<flo
             index_.look_up(missing_ids, [&](std::size_t j, const HashedId& id, const FoundRow& row) {
                 auto& left = *missing[j];
                 if (row.bytes != nullptr)
-                    left.fate = Fate::repeated;  // born a moment ago
+                    left.fate = Fate::repeated;  // inserted a moment ago
                 else if (is_admitted_by_pull(id))
                     give_birth(left, id);
                 else
@@ -71,7 +71,7 @@ void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<flo
         }
         team_->finish([&](const TableTeam::LeftOnes& ones) {
             for (const auto& left : ones) {
-                if (left.fate == Fate::born) {
+                if (left.fate == Fate::inserted) {
                     begin_row(ids[left.i], left.row);
                     std::copy_n(RowLayout::weights_of(left.row.bytes), width, to(left.i).begin());
                 } else if (left.fate == Fate::repeated) {
@@ -153,7 +153,7 @@ void SparseTable::push_together(std::span<const std::int64_t> ids, const Step& s
                     index_.prefetch(ones[k + ahead].row);
                 const auto& left = ones[k];
                 if (left.row.bytes == nullptr) continue;
-                if (left.fate == Fate::born) begin_row(ids[left.i], left.row);
+                if (left.fate == Fate::inserted) begin_row(ids[left.i], left.row);
                 step(left.i, left.row.bytes, room);
             }
         });

@@ -39,7 +39,7 @@ class TableTeam {
         team_.run(parts, [&](std::size_t part) { function(part, parts); });
     }
 
-    enum class Fate : std::uint8_t { open, born, repeated, absent };
+    enum class Fate : std::uint8_t { open, inserted, repeated, absent };
 
     /// An id for which something is left to do.
     struct Left {

@@ -16,7 +16,7 @@ struct HeadBytes {
     std::uint16_t version;
     std::uint16_t kind;
     std::uint32_t steps;
-    std::uint32_t numbers;  ///< 0: floats; else they are shortened, WireNumbers
+    std::uint32_t numbers;  ///< 0: floats; else they are shortened, WireType
     std::int64_t step;
     std::uint64_t request;
 };

@@ -73,7 +73,7 @@ Bytes read(const std::byte* at) {
 }
 
 // A message of our own, in its place.
-void shorten(comm::MessageBytes& message, WireNumbers numbers) {
+void shorten(comm::MessageBytes& message, WireType numbers) {
     auto head = read<HeadBytes>(message.data());
     if (!has_numbers(head)) return;
     head.numbers = static_cast<std::uint32_t>(numbers);
@@ -90,7 +90,7 @@ void shorten(comm::MessageBytes& message, WireNumbers numbers) {
         std::memcpy(to, &section, sizeof(section));
         std::memmove(to + sizeof(section), payload, ids);
         auto* const shorts = to + sizeof(section) + ids;
-        if (numbers == WireNumbers::float16)
+        if (numbers == WireType::float16)
             shorten<float16>(payload + ids, shorts, floats);
         else
             shorten<bfloat16>(payload + ids, shorts, floats);
@@ -118,7 +118,7 @@ std::optional<std::size_t> lengthened_size(std::span<const std::byte> message, c
 }
 
 void lengthen(std::span<const std::byte> message, HeadBytes head, std::byte* to) {
-    const auto numbers = static_cast<WireNumbers>(std::exchange(head.numbers, 0));
+    const auto numbers = static_cast<WireType>(std::exchange(head.numbers, 0));
     std::memcpy(to, &head, sizeof(head));
     to += sizeof(head);
     for (auto rest = message.subspan(sizeof(head)); !rest.empty();) {
@@ -132,7 +132,7 @@ void lengthen(std::span<const std::byte> message, HeadBytes head, std::byte* to)
         to += sizeof(section);
         std::memcpy(to, payload.data(), ids);
         to += ids;
-        if (numbers == WireNumbers::float16)
+        if (numbers == WireType::float16)
             lengthen<float16>(payload.data() + ids, to, floats);
         else
             lengthen<bfloat16>(payload.data() + ids, to, floats);
@@ -142,7 +142,7 @@ void lengthen(std::span<const std::byte> message, HeadBytes head, std::byte* to)
 
 class ShortTransport final : public comm::Transport {
   public:
-    ShortTransport(std::shared_ptr<comm::Transport> transport, WireNumbers numbers)
+    ShortTransport(std::shared_ptr<comm::Transport> transport, WireType numbers)
         : transport_(std::move(transport)), numbers_(numbers) {}
 
     int rank() const override { return transport_->rank(); }
@@ -176,14 +176,14 @@ class ShortTransport final : public comm::Transport {
 
   private:
     std::shared_ptr<comm::Transport> transport_;
-    WireNumbers numbers_;
+    WireType numbers_;
 };
 
 }  // namespace
 
-std::shared_ptr<comm::Transport> with_numbers(std::shared_ptr<comm::Transport> transport,
-                                              WireNumbers numbers) {
-    if (numbers == WireNumbers::float32) return transport;
+std::shared_ptr<comm::Transport> with_wire_type(std::shared_ptr<comm::Transport> transport,
+                                                WireType numbers) {
+    if (numbers == WireType::float32) return transport;
     return std::make_shared<ShortTransport>(std::move(transport), numbers);
 }
 

@@ -14,7 +14,6 @@ namespace dtrain::ps {
 /// reads them sees floats. All other messages, and with float32 all, travel as they are.
 ///
 /// What arrives and is no whole message is handed on as it came, for MessageReader to refuse.
-std::shared_ptr<comm::Transport> with_numbers(std::shared_ptr<comm::Transport> transport,
-                                              WireNumbers numbers);
+std::shared_ptr<comm::Transport> with_wire_type(std::shared_ptr<comm::Transport> transport, WireType numbers);
 
 }  // namespace dtrain::ps

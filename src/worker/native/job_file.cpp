@@ -131,7 +131,7 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     settings.staleness = servers.whole("staleness", settings.staleness, 0, max_whole);
     settings.most_merged = static_cast<int>(servers.whole("most_merged", settings.most_merged, 1, 1'000'000));
     settings.push_every = servers.whole("push_every", settings.push_every, 1, max_whole);
-    settings.wire = *wire_numbers_of(servers.one_of("wire", "float32", {"bfloat16", "float16", "float32"}));
+    settings.wire = *wire_type_of(servers.one_of("wire", "float32", {"bfloat16", "float16", "float32"}));
     settings.slice = servers.truth("slice", settings.slice);
     static const std::map<std::string, SplitMethod> split_methods = {
         {"hash_name", hash_name}, {"round_robin", round_robin}, {"round_robin_by_name", round_robin_by_name}};

@@ -15,11 +15,11 @@
 
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/click_log.hpp>
+#include <dtrain/compute_type.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/device.hpp>
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
-#include <dtrain/product_numbers.hpp>
 #include <dtrain/row_rules.hpp>
 #include <dtrain/sampler.hpp>
 #include <dtrain/server_mode.hpp>
@@ -59,8 +59,8 @@ struct TrainSettings {
     OptimizerOptions adjust = {};
     bool one_copy = false;       ///< of parameters and optimizer state for all ranks of a node
     std::int64_t local_sgd = 0;  ///< steps of a rank alone before parameters are averaged; 0: gradients are
-    ProductNumbers products = ProductNumbers::float32;  ///< "matmul"
-    std::optional<Device> device = {};                  ///< of trainers
+    ComputeType products = ComputeType::float32;  ///< "matmul"
+    std::optional<Device> device = {};            ///< of trainers
     bool nccl = false;
     LossScaling loss_scaling = {};  ///< of products of float16
     bool memory_optimize = false;   ///< variables that are never needed at the same time share memory
@@ -74,7 +74,7 @@ struct ServerSettings {
     std::int64_t staleness = 0;
     int most_merged = 1;
     std::int64_t push_every = 100;  ///< steps; geo
-    WireNumbers wire = WireNumbers::float32;
+    WireType wire = WireType::float32;
     bool slice = true;  ///< large parameters into blocks
     SplitMethod split_method = round_robin;
     std::int64_t min_block_size = 8192;

@@ -22,17 +22,17 @@ double power_of_two(const Section& section, const std::string& key, double other
 
 }  // namespace
 
-ProductNumbers read_products(const Section& train) {
-    static const std::map<std::string, ProductNumbers> products = {{"float32", ProductNumbers::float32},
-                                                                   {"bfloat16", ProductNumbers::bfloat16},
-                                                                   {"float16", ProductNumbers::float16}};
+ComputeType read_products(const Section& train) {
+    static const std::map<std::string, ComputeType> products = {{"float32", ComputeType::float32},
+                                                                {"bfloat16", ComputeType::bfloat16},
+                                                                {"float16", ComputeType::float16}};
     return products.at(train.one_of("matmul", "float32", {"bfloat16", "float16", "float32"}));
 }
 
-LossScaling read_loss_scaling(const Section& train, ProductNumbers products) {
+LossScaling read_loss_scaling(const Section& train, ComputeType products) {
     constexpr double beyond = 0x1p127;
     const auto scale = train.section("loss_scale", {"first", "growth", "backoff", "growth_steps"});
-    if (train.has("loss_scale") && products != ProductNumbers::float16)
+    if (train.has("loss_scale") && products != ComputeType::float16)
         train.fail("loss_scale",
                    "[train.loss_scale] is a setting of matmul = \"float16\", but it is another one");
     LossScaling scaling;

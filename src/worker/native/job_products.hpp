@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <dtrain/compute_type.hpp>
 #include <dtrain/passes.hpp>
-#include <dtrain/product_numbers.hpp>
 
 #include "worker/native/job_section.hpp"
 
@@ -11,9 +11,9 @@
 namespace dtrain::native {
 
 /// "matmul".
-ProductNumbers read_products(const Section& train);
+ComputeType read_products(const Section& train);
 
 /// [train.loss_scale], which belongs to products of float16.
-LossScaling read_loss_scaling(const Section& train, ProductNumbers products);
+LossScaling read_loss_scaling(const Section& train, ComputeType products);
 
 }  // namespace dtrain::native

@@ -58,7 +58,7 @@ void read_rows(const Section& servers, ModelKind kind, ServerSettings& settings)
                      "[servers.rows] is about the table of ids of [model] kind = \"click_through\", but "
                      "it is \"classifier\"");
     settings.rows = {read_admission(rows), read_statistics(rows)};
-    if (settings.rows.statistics && settings.wire != WireNumbers::float32)
+    if (settings.rows.statistics && settings.wire != WireType::float32)
         rows.fail("statistics",
                   fmt::format("'statistics' and wire = \"{}\" exclude each other: shows and clicks "
                               "would be rounded",

@@ -252,7 +252,7 @@ void read_ranks(const Section& train, TrainSettings& settings) {
 /// Once the others are read.
 void refuse_beside_local_sgd(const Section& train, const TrainSettings& settings) {
     if (settings.local_sgd == 0) return;
-    if (settings.products == ProductNumbers::float16)
+    if (settings.products == ComputeType::float16)
         train.fail(
             "local_sgd",
             "'local_sgd' and matmul = \"float16\" exclude each other: with a scaled loss steps are left "

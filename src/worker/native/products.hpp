@@ -3,8 +3,8 @@
 #pragma once
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/compute_type.hpp>
 #include <dtrain/device.hpp>
-#include <dtrain/product_numbers.hpp>
 
 #include "worker/native/console.hpp"
 
@@ -12,7 +12,7 @@ namespace dtrain::native {
 
 /// What all these ranks multiply: what the job wants, or float32 where the CPU of any of them cannot, which
 /// is said in one line. GPUs can. Collective.
-ProductNumbers agreed_products(ProductNumbers wanted, const Device& device, const Communicator& ranks,
-                               const Console& console);
+ComputeType agreed_products(ComputeType wanted, const Device& device, const Communicator& ranks,
+                            const Console& console);
 
 }  // namespace dtrain::native

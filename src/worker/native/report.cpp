@@ -67,7 +67,7 @@ std::string header(const Job& job, const std::string& job_name, const Trainer& t
         batch_text(trainer, job.train), trainer.steps_per_epoch(), name_of(job.train.optimizer),
         rate_of(job.train), job.train.seed,
         job.train.local_sgd == 0 ? "" : fmt::format(", local SGD: {}", local_sgd_text(job.train.local_sgd)),
-        job.train.products == ProductNumbers::float32
+        job.train.products == ComputeType::float32
             ? ""
             : fmt::format(", products of {}", to_string(job.train.products)),
         trainer.executor().device() == "CPU" ? "" : fmt::format(", on {}", trainer.executor().device()));
@@ -99,13 +99,14 @@ std::string result_line(const Metrics& test, const std::optional<double>& best_a
 }
 
 std::string server_line(const ServerCounts& counts) {
-    if (counts.born + counts.rows + counts.dropped + counts.rejected + counts.dense_rejected == 0) return "";
+    if (counts.inserted + counts.rows + counts.dropped + counts.rejected + counts.dense_rejected == 0)
+        return "";
     const auto text = [](std::uint64_t count) { return grouped(static_cast<std::int64_t>(count)); };
     return fmt::format(
-        "servers       {} rows, born {}, evicted {}; gradients dropped {}, rejected {} of rows and {} of "
+        "servers       {} rows, inserted {}, evicted {}; gradients dropped {}, rejected {} of rows and {} of "
         "dense "
         "parameters\n",
-        text(counts.rows), text(counts.born), text(counts.evicted), text(counts.dropped),
+        text(counts.rows), text(counts.inserted), text(counts.evicted), text(counts.dropped),
         text(counts.rejected), text(counts.dense_rejected));
 }
 

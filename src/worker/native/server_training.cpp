@@ -56,7 +56,7 @@ void check_servers_add(const TrainSettings& settings) {
 
 Device device_of_trainer(const TrainSettings& settings) {
     const auto device = program::device_to_use(settings.device, Environment::of_this_process());
-    if (device.is_gpu() && settings.products == ProductNumbers::float16)
+    if (device.is_gpu() && settings.products == ComputeType::float16)
         throw UsageError(
             "[train] matmul = \"float16\" scales the loss, and parameter servers leave out no steps: use "
             "\"float32\" or \"bfloat16\"");

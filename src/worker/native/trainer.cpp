@@ -99,7 +99,7 @@ TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const 
     plan.train_feeder = plan.task->train_feeder(shuffled);
     if (plan.task->test_samples() > 0)
         plan.test_feeder = plan.task->test_feeder(sampling(plan.task->test_samples()));
-    const bool scales_loss = settings.products == ProductNumbers::float16;
+    const bool scales_loss = settings.products == ComputeType::float16;
     const auto built = [&](std::int64_t batch) {
         return plan.task->build(
             batch, settings.optimizer,

@@ -307,7 +307,7 @@ TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
         MessageWriter writer(*transports_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
         if (kind == MessageKind::values) writer.add_values(0, 1, 1)[0] = 7;
         writer.send(2);
-        return message_of<MessageError>([&] { client.poke(); });
+        return message_of<MessageError>([&] { client.progress(); });
     };
     are_held_up_ = true;
     EXPECT_EQ(refusal(1, MessageKind::values, request),

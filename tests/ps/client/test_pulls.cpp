@@ -129,14 +129,14 @@ TEST_F(Pulls, WhatIsDroppedGoesAsItComes) {
     const auto refusal = [&](std::uint64_t request) {
         MessageWriter writer(*transports_[0], {.kind = MessageKind::values, .request = request});
         writer.send(1);
-        return message_of<MessageError>([&] { client.poke(); });
+        return message_of<MessageError>([&] { client.progress(); });
     };
     for (const bool comes_first : {false, true}) {
         const auto asked = client.ask_rows(wanted);
         const auto request = asked[0].parts[0][0].request;
         EXPECT_EQ(request, asked[1].parts[0][0].request);
         are_held_up_ = !comes_first;
-        client.poke();
+        client.progress();
         client.drop_rows(asked[1]);
         are_held_up_ = false;
         std::vector<float> rows(2);
@@ -148,7 +148,7 @@ TEST_F(Pulls, WhatIsDroppedGoesAsItComes) {
     const auto asked = client.ask_rows(wanted);
     for (const auto& each : asked) client.drop_rows(each);
     are_held_up_ = false;
-    client.poke();
+    client.progress();
     EXPECT_THAT(refusal(asked[0].parts[0][0].request), testing::HasSubstr("which it was not asked"));
     EXPECT_THAT(ClientTest::rows({1}), ElementsAre(-1));
     client.leave();

@@ -46,7 +46,7 @@ TEST_P(GpuTrainers, HaveTheSameBitsEachTimeAndWhateverOverlaps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, GpuTrainers,
-                         testing::Values(mlp_with_adam(), momentum_with_a_schedule(), picture_classifier(),
+                         testing::Values(mlp_with_adam(), momentum_with_a_schedule(), image_classifier(),
                                          click_through_model(), sparse_model(true)),
                          [](const auto& each) { return each.param.name; });
 

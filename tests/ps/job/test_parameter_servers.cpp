@@ -249,8 +249,7 @@ constexpr int every_step = -1;
 
 /// The parameters that a trainer computes with, and its gradients, are rounded to 8 or 11 bits.
 TEST(ParameterServers, ShorterNumbersOnTheWayTrainAlmostAsWell) {
-    for (const auto& [wire, bound] :
-         {std::pair(WireNumbers::bfloat16, 0.1), std::pair(WireNumbers::float16, 0.02)})
+    for (const auto& [wire, bound] : {std::pair(WireType::bfloat16, 0.1), std::pair(WireType::float16, 0.02)})
         for (const auto mode : {ServerMode::sync, ServerMode::geo}) {
             const int servers = test_world().size() - 1;
             if (servers < 1) return;
@@ -408,7 +407,7 @@ TEST(ParameterServers, HaveRulesForTheRowsOfATable) {
         EXPECT_EQ(connection.begin_day(1, true), 2U);  // 4, and 5, of which nothing is known
         const auto counts = connection.counts();
         EXPECT_EQ(counts.rows, 1U);
-        EXPECT_EQ(counts.born, 3U);
+        EXPECT_EQ(counts.inserted, 3U);
         EXPECT_EQ(counts.evicted, 2U);
         EXPECT_EQ(counts.rejected, static_cast<std::uint64_t>(ranks.trainers()));
         EXPECT_EQ(counts.dense_rejected, static_cast<std::uint64_t>(ranks.trainers()));

@@ -80,7 +80,7 @@ TEST(ServerMetrics, TellWhatCameSinceTheLastTime) {
     EXPECT_GE(said["push_seconds"]["p99"], said["push_seconds"]["p50"]);
     EXPECT_EQ(said["tables"][0]["name"], "t");
     EXPECT_EQ(said["tables"][0]["rows"], 4);
-    EXPECT_EQ(said["tables"][0]["born"], 4);
+    EXPECT_EQ(said["tables"][0]["inserted"], 4);
     EXPECT_GT(said["tables"][0]["bytes"], 0);
 
     const auto before = busy.server().counts();

@@ -62,10 +62,12 @@ struct Whole {
 };
 
 inline Whole whole(const ps::SparseTable& table) {
-    const auto& [born, evicted, rejected, dropped] = table.counts();
+    const auto& [inserted, evicted, rejected, dropped] = table.counts();
     const auto touches = table.touch_counters();
-    return {
-        content(table), {touches.begin(), touches.end()}, {born, evicted, rejected, dropped}, table.day()};
+    return {content(table),
+            {touches.begin(), touches.end()},
+            {inserted, evicted, rejected, dropped},
+            table.day()};
 }
 
 /// The n-th of some ids of everywhere, the extremes among them.

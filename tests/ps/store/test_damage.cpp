@@ -32,19 +32,19 @@ class DamagedTable : public testing::Test {
         SparseTable table(sample_options());
         table.track_changes();
         change(40, table, dice);
-        born(table, 0, 200);
+        inserted(table, 0, 200);
         TableSaver saver(table, {}, std::nullopt, small_blocks);
         chain.push_back(save(saver, folder / "all"));
         before = whole(table);
         change(20, table, dice);
-        born(table, 150, 250);
+        inserted(table, 150, 250);
         table.erase(content(table).begin()->first);
         chain.push_back(save(saver, folder / "changed", WhichRows::changed));
         after = whole(table);
     }
 
     /// Makes rows for some ids.
-    static void born(SparseTable& table, std::uint64_t from, std::uint64_t to) {
+    static void inserted(SparseTable& table, std::uint64_t from, std::uint64_t to) {
         Ids ids;
         while (from < to) ids.push_back(sample_id(from++));
         Floats rows(3 * ids.size());

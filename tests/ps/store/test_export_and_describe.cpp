@@ -99,7 +99,7 @@ TEST(DescribeTables, SaysWhatIsInAFolder) {
         "  row        24 bytes: width 2, adagrad, no statistics\n"
         "  saved      epoch-000012, step 7, day 4\n"
         "  servers    2, files of 1 are missing\n"
-        "  rows ever  9 born, 7 evicted\n"
+        "  rows ever  9 inserted, 7 evicted\n"
         "  gradients  3 rejected, 1 for ids not admitted\n"
         "  settings   "
         R"({"admission":null,"dict_size":null,"initializer":{"kind":"constant","value":0.0},"name":"clicks",)"

@@ -145,16 +145,16 @@ TEST(SaveAndLoad, OntoAnyNumberOfServers) {
     for (std::uint32_t server = 0; server < 2; ++server) tables.push_back(filled(4, options, {server, 2}));
     const auto before = together(tables);
     ASSERT_GT(before.size(), 1500U);
-    TableCounts born;
-    for (const auto& table : tables) born.born += table.counts().born;
+    TableCounts inserted;
+    for (const auto& table : tables) inserted.inserted += table.counts().inserted;
     int number = 0;
     for (const std::uint32_t servers : {3U, 1U, 7U, 7U, 2U, 5U, 1U}) {
         const auto saved = save_all(tables, folder / std::to_string(number++));
         tables = load_all(saved, servers, options);
         EXPECT_EQ(together(tables), before) << servers;
         TableCounts sum;
-        for (const auto& table : tables) sum.born += table.counts().born;
-        EXPECT_EQ(sum.born, born.born);
+        for (const auto& table : tables) sum.inserted += table.counts().inserted;
+        EXPECT_EQ(sum.inserted, inserted.inserted);
     }
     // As if there had been one server from the beginning.
     SparseTable one(options);
@@ -328,7 +328,7 @@ TEST(SaveAndLoad, MoreRowsThanDictSizeAreLoadedAndNoneAreBorn) {
     EXPECT_THROW(loaded.table.pull(std::vector<std::int64_t>{123456789}, row), DictSizeError);
 }
 
-/// What was born comes before what was erased, and it fits.
+/// What was inserted comes before what was erased, and it fits.
 TEST(SaveAndLoad, ATableThatWasFullAllTheTimeCanBeLoaded) {
     const TemporaryFolder folder;
     auto options = sample_options();

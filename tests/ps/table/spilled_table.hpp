@@ -116,7 +116,7 @@ class Twins {
 
     void expect_alike() const {
         EXPECT_EQ(content(spilled), content(plain));
-        EXPECT_EQ(spilled.counts().born, plain.counts().born);
+        EXPECT_EQ(spilled.counts().inserted, plain.counts().inserted);
         EXPECT_EQ(spilled.counts().evicted, plain.counts().evicted);
         EXPECT_EQ(spilled.counts().dropped, plain.counts().dropped);
         EXPECT_EQ(spilled.counts().rejected, plain.counts().rejected);

@@ -114,7 +114,7 @@ TEST(SparseTable, LargeBatchesAreManySmallOnes) {
                         {.step = step});
     }
     EXPECT_EQ(table_content(whole), table_content(single));
-    EXPECT_EQ(whole.size(), whole.counts().born);
+    EXPECT_EQ(whole.size(), whole.counts().inserted);
 }
 
 /// A batch cut into parts of so many ids.

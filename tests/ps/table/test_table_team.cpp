@@ -53,8 +53,8 @@ TeamRows all_of(const SparseTable& table) {
                       bytes_of(row.state.data(), row.state.size()) + bytes_of(&row.shows, 1) +
                       bytes_of(&row.clicks, 1) + bytes_of(&row.last_day, 1));
     });
-    const auto& [born, evicted, rejected, dropped] = table.counts();
-    for (const std::uint64_t number : {born, evicted, rejected, dropped, std::uint64_t{table.size()}})
+    const auto& [inserted, evicted, rejected, dropped] = table.counts();
+    for (const std::uint64_t number : {inserted, evicted, rejected, dropped, std::uint64_t{table.size()}})
         all.push_back("number " + bytes_of(&number, 1));
     const auto touches = table.touch_counters();
     all.push_back("touches " + bytes_of(touches.data(), touches.size()));
@@ -259,7 +259,7 @@ TEST_P(TableTeamTest, HasTheBitsOfOneThread) {
         if (i % 10 == 9) twins.expect_alike();
     }
     // What the test is for has happened.
-    EXPECT_GT(twins.alone.counts().born, 5'000U);
+    EXPECT_GT(twins.alone.counts().inserted, 5'000U);
     EXPECT_GT(twins.saves, 0);
     EXPECT_EQ(twins.refused > 0, kind.options.dict_size.has_value());
     EXPECT_EQ(twins.alone.counts().rejected > 0, kind.options.reject_not_finite);

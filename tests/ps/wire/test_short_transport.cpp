@@ -25,16 +25,16 @@ using tests::message_of;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-class ShortMessages : public testing::TestWithParam<WireNumbers> {
+class ShortMessages : public testing::TestWithParam<WireType> {
   protected:
     ShortMessages() {
         for (auto& transport : comm::local_transports(2)) plain_.push_back(std::move(transport));
-        for (const auto& transport : plain_) transports_.push_back(with_numbers(transport, GetParam()));
+        for (const auto& transport : plain_) transports_.push_back(with_wire_type(transport, GetParam()));
     }
 
     float rounded(float value) const {
-        return GetParam() == WireNumbers::float16 ? static_cast<float>(float16(value))
-                                                  : static_cast<float>(bfloat16(value));
+        return GetParam() == WireType::float16 ? static_cast<float>(float16(value))
+                                               : static_cast<float>(bfloat16(value));
     }
 
     MessageWriter push(const std::vector<float>& dense, const std::vector<float>& rows) {
@@ -158,7 +158,7 @@ TEST_P(ShortMessages, ThatWereCutOrChangedAreRefused) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Wire, ShortMessages, testing::Values(WireNumbers::float16, WireNumbers::bfloat16),
+INSTANTIATE_TEST_SUITE_P(Wire, ShortMessages, testing::Values(WireType::float16, WireType::bfloat16),
                          [](const auto& each) { return to_string(each.param); });
 
 }  // namespace

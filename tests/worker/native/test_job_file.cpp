@@ -362,10 +362,10 @@ TEST(JobFile, ClippingDecayOneCopyAndProducts) {
     EXPECT_TRUE(training("[train]\nmemory_optimize = true").memory_optimize);
     EXPECT_EQ(none.local_sgd, 0);
     EXPECT_EQ(training("[train]\nlocal_sgd = 8").local_sgd, 8);
-    EXPECT_EQ(none.products, ProductNumbers::float32);
-    EXPECT_EQ(training("[train]\nmatmul = \"float32\"").products, ProductNumbers::float32);
-    EXPECT_EQ(training("[train]\nmatmul = \"bfloat16\"").products, ProductNumbers::bfloat16);
-    EXPECT_EQ(training("[train]\nmatmul = \"float16\"").products, ProductNumbers::float16);
+    EXPECT_EQ(none.products, ComputeType::float32);
+    EXPECT_EQ(training("[train]\nmatmul = \"float32\"").products, ComputeType::float32);
+    EXPECT_EQ(training("[train]\nmatmul = \"bfloat16\"").products, ComputeType::bfloat16);
+    EXPECT_EQ(training("[train]\nmatmul = \"float16\"").products, ComputeType::float16);
     EXPECT_EQ(none.loss_scaling.first, 65536);
     const auto scaling = training(
                              "[train]\nmatmul = \"float16\"\n[train.loss_scale]\nfirst = 1024\ngrowth = 4\n"

@@ -37,15 +37,15 @@ TEST(Report, TheResultIsTheMetricOfTheModel) {
 
 TEST(Report, ServersTellWhatTheyCounted) {
     EXPECT_EQ(server_line({}), "");
-    EXPECT_EQ(
-        server_line({.rows = 63211,
-                     .born = 70000,
-                     .evicted = 6789,
-                     .dropped = 12,
-                     .rejected = 3,
-                     .dense_rejected = 1}),
-        "servers       63,211 rows, born 70,000, evicted 6,789; gradients dropped 12, rejected 3 of rows and "
-        "1 of dense parameters\n");
+    EXPECT_EQ(server_line({.rows = 63211,
+                           .inserted = 70000,
+                           .evicted = 6789,
+                           .dropped = 12,
+                           .rejected = 3,
+                           .dense_rejected = 1}),
+              "servers       63,211 rows, inserted 70,000, evicted 6,789; gradients dropped 12, rejected 3 "
+              "of rows and "
+              "1 of dense parameters\n");
     EXPECT_EQ(left_out_line({.samples = 100}), "");
     EXPECT_EQ(left_out_line({.samples = 10000, .left_out = 1280}),
               "        1,280 of 10,000 samples are left out: the loss of their batches is no number\n");

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "eager/tape.hpp"
+#include "eager/graph.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -26,8 +26,8 @@ std::vector<GradientWatcher*>& GradientWatcher::of_every_pass() {
     return alive;
 }
 
-Node::Node(std::shared_ptr<const Recipe> made_by, std::vector<Origin> of_inputs)
-    : recipe_(std::move(made_by)), origins_(std::move(of_inputs)), number_(next_number()) {}
+Node::Node(std::shared_ptr<const OpPlan> made_by, std::vector<Origin> of_inputs)
+    : plan_(std::move(made_by)), origins_(std::move(of_inputs)), number_(next_number()) {}
 
 Node::~Node() {
     std::vector<std::shared_ptr<Node>> doomed;
@@ -62,7 +62,7 @@ void Node::spend() {
     origins_.clear();
 }
 
-int& Untaped::count() {
+int& NoGradGuard::count() {
     static int alive = 0;
     return alive;
 }
@@ -73,11 +73,11 @@ std::vector<Traced> run_traced(std::string_view type, const std::vector<TracedIn
     bool wants_gradient = false;
     for (const auto& [slot, tensor] : inputs) {
         const auto& [value, origin] = tensor;
-        const bool wants = !Untaped::is_on() && origin.wants_gradient();
+        const bool wants = !NoGradGuard::is_on() && origin.wants_gradient();
         wants_gradient = wants_gradient || wants;
         call.inputs.push_back({slot, origin.leaf ? origin.leaf->name : "", value.shape, value.type, wants});
     }
-    const auto recipe = recipe_of(call);
+    const auto plan = plan_of(call);
 
     std::vector<kernels::SlotTensor> in;
     in.reserve(inputs.size());
@@ -85,23 +85,23 @@ std::vector<Traced> run_traced(std::string_view type, const std::vector<TracedIn
     std::vector<Traced> results;
     std::vector<kernels::SlotTensor> out;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-        const auto& variable = recipe->outputs()[i];
+        const auto& variable = plan->outputs()[i];
         results.push_back({make_value(variable.shape, variable.type), {}});
         out.push_back({std::string(outputs[i]), results.back().value.there()});
     }
-    run_operator(recipe->forward(), std::move(in), std::move(out));
-    if (!wants_gradient || !recipe->is_differentiable()) return results;
+    run_operator(plan->forward(), std::move(in), std::move(out));
+    if (!wants_gradient || !plan->is_differentiable()) return results;
 
     std::vector<Origin> origins;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        origins.push_back(recipe->wants_gradient()[i] ? inputs[i].tensor.origin : Origin{});
-    const auto node = std::make_shared<Node>(recipe, std::move(origins));
-    const auto& op = recipe->forward().op;
+        origins.push_back(plan->wants_gradient()[i] ? inputs[i].tensor.origin : Origin{});
+    const auto node = std::make_shared<Node>(plan, std::move(origins));
+    const auto& op = plan->forward().op;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (recipe->keeps(op.inputs[i].variable))
+        if (plan->keeps(op.inputs[i].variable))
             node->keep(op.inputs[i].variable, inputs[i].tensor.value, inputs[i].tensor.origin.leaf);
     for (std::size_t i = 0; i < results.size(); ++i) {
-        if (recipe->keeps(op.outputs[i].variable)) node->keep(op.outputs[i].variable, results[i].value);
+        if (plan->keeps(op.outputs[i].variable)) node->keep(op.outputs[i].variable, results[i].value);
         results[i].origin = {node, i, nullptr};
     }
     return results;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "program/sums_here.hpp"
+#include "program/host_sums.hpp"
 
 #include <algorithm>
 
@@ -8,23 +8,23 @@
 
 namespace dtrain::program {
 
-void SumsHere::set(std::size_t place) {
+void HostSums::set(std::size_t place) {
     std::ranges::copy(gradients_, sums_[place].begin());
 }
 
-void SumsHere::add(std::size_t place) {
+void HostSums::add(std::size_t place) {
     kernels::loops::add(gradients_.data(), sums_[place].data(), gradients_.size());
 }
 
-void SumsHere::merge(std::size_t place) {
+void HostSums::merge(std::size_t place) {
     kernels::loops::add(sums_[place + 1].data(), sums_[place].data(), gradients_.size());
 }
 
-std::vector<std::span<const float>> SumsHere::here(std::size_t count) {
+std::vector<std::span<const float>> HostSums::here(std::size_t count) {
     return {sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-void SumsHere::give_back(std::span<const float> values) {
+void HostSums::give_back(std::span<const float> values) {
     std::ranges::copy(values, gradients_.begin());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "model/blueprint.hpp"
+#include "model/spec.hpp"
 
 #include <array>
 #include <utility>
@@ -30,11 +30,11 @@ void add_data(Program& program, const SampleSpec& spec, std::int64_t batch) {
     layers::data(program, spec.name, batch_shape(batch, spec.shape), spec.type);
 }
 
-const std::string& only_label(const Blueprint& blueprint, const std::string& what) {
-    if (blueprint.labels.size() != 1)
-        throw ProgramError(
-            fmt::format("{} needs one label, but the model has {}", what, blueprint.labels.size()), "", "");
-    return blueprint.labels.front().name;
+const std::string& only_label(const ModelSpec& spec, const std::string& what) {
+    if (spec.labels.size() != 1)
+        throw ProgramError(fmt::format("{} needs one label, but the model has {}", what, spec.labels.size()),
+                           "", "");
+    return spec.labels.front().name;
 }
 
 /// Adds loss and loss_sum of losses [batch, ...] of which a row's is the mean.
@@ -53,30 +53,29 @@ void add_mean(LossProgram& made, const std::string& losses) {
     made.loss_sum = layers::scale(program, sums, 1.0 / static_cast<double>(width));
 }
 
-void add(LossProgram& made, const Blueprint& blueprint, const std::string& output, const CrossEntropyLoss&) {
-    const auto& label = only_label(blueprint, "CrossEntropyLoss");
+void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const CrossEntropyLoss&) {
+    const auto& label = only_label(spec, "CrossEntropyLoss");
     const auto entropy = layers::softmax_with_cross_entropy(made.program, output, label);
     made.loss = entropy.loss;
     made.loss_sum = layers::weighted_sum(made.program, entropy.row_loss, fed_weight);
 }
 
-void add(LossProgram& made, const Blueprint& blueprint, const std::string& output,
-         const MeanSquareErrorLoss&) {
-    const auto& label = only_label(blueprint, "MeanSquareErrorLoss");
+void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const MeanSquareErrorLoss&) {
+    const auto& label = only_label(spec, "MeanSquareErrorLoss");
     add_mean(made, layers::square_error(made.program, output, label));
 }
 
-void add(LossProgram& made, const Blueprint& blueprint, const std::string& output, const BceWithLogitsLoss&) {
-    const auto& label = only_label(blueprint, "BceWithLogitsLoss");
+void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const BceWithLogitsLoss&) {
+    const auto& label = only_label(spec, "BceWithLogitsLoss");
     add_mean(made, layers::bce_with_logits(made.program, output, label));
 }
 
-void add(LossProgram& made, const Blueprint& blueprint, const std::string& output, const Accuracy&) {
-    made.correct = layers::correct_count(made.program, output, only_label(blueprint, "Accuracy"), fed_weight);
+void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const Accuracy&) {
+    made.correct = layers::correct_count(made.program, output, only_label(spec, "Accuracy"), fed_weight);
 }
 
-void add(LossProgram& made, const Blueprint& blueprint, const std::string& output, const AreaUnderCurve&) {
-    const auto& label = made.program.variable(only_label(blueprint, "AreaUnderCurve"));
+void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const AreaUnderCurve&) {
+    const auto& label = made.program.variable(only_label(spec, "AreaUnderCurve"));
     const auto& scores = made.program.variable(output);
     for (const auto* each : {&scores, &label})
         if (each->type != DataType::float32 || element_count(each->shape) != each->shape[0])
@@ -106,14 +105,14 @@ std::string text_of(const Operator& op) {
 
 }  // namespace
 
-NetworkProgram network_program(const Blueprint& blueprint, std::int64_t batch) {
+NetworkProgram network_program(const ModelSpec& spec, std::int64_t batch) {
     NetworkProgram made;
     std::vector<std::string> names;
-    for (const auto& input : blueprint.inputs) {
+    for (const auto& input : spec.inputs) {
         add_data(made.program, input, batch);
         names.push_back(input.name);
     }
-    made.output = blueprint.network(made.program, names);
+    made.output = spec.network(made.program, names);
     const auto& output = made.program.variable(made.output);
     if (output.type != DataType::float32 || output.shape.empty() || output.shape[0] != batch)
         throw ProgramError(
@@ -123,9 +122,9 @@ NetworkProgram network_program(const Blueprint& blueprint, std::int64_t batch) {
     return made;
 }
 
-Program checked_network(const Blueprint& blueprint) {
-    auto one = network_program(blueprint, 1).program;
-    const auto two = network_program(blueprint, 2).program;
+Program checked_network(const ModelSpec& spec) {
+    auto one = network_program(spec, 1).program;
+    const auto two = network_program(spec, 2).program;
     for (const auto& variable : one.variables())
         if (is_persistable(variable.role) && two.variable(variable.name) != variable)
             throw ProgramError(
@@ -137,15 +136,15 @@ Program checked_network(const Blueprint& blueprint) {
     return one;
 }
 
-LossProgram loss_program(const Blueprint& blueprint, const Loss& loss, const std::vector<Metric>& metrics,
+LossProgram loss_program(const ModelSpec& spec, const Loss& loss, const std::vector<Metric>& metrics,
                          std::int64_t batch) {
-    auto network = network_program(blueprint, batch);
+    auto network = network_program(spec, batch);
     LossProgram made{.program = std::move(network.program)};
-    for (const auto& label : blueprint.labels) add_data(made.program, label, batch);
+    for (const auto& label : spec.labels) add_data(made.program, label, batch);
     layers::data(made.program, fed_weight, {batch});
-    std::visit([&](const auto& each) { add(made, blueprint, network.output, each); }, loss);
+    std::visit([&](const auto& each) { add(made, spec, network.output, each); }, loss);
     for (const auto& metric : metrics)
-        std::visit([&](const auto& each) { add(made, blueprint, network.output, each); }, metric);
+        std::visit([&](const auto& each) { add(made, spec, network.output, each); }, metric);
     return made;
 }
 
@@ -153,12 +152,12 @@ std::string name_of(const Metric& metric) {
     return std::holds_alternative<Accuracy>(metric) ? "accuracy" : "auc";
 }
 
-std::map<std::string, std::string> job_fields(const Blueprint& blueprint, const Program& network,
-                                              const Loss& loss, const Optimizer& optimizer) {
+std::map<std::string, std::string> job_fields(const ModelSpec& spec, const Program& network, const Loss& loss,
+                                              const Optimizer& optimizer) {
     static constexpr std::array losses{"cross_entropy", "mean_square_error", "bce_with_logits"};
     static_assert(losses.size() == std::variant_size_v<Loss>);
-    std::map<std::string, std::string> fields{{"inputs", text_of(blueprint.inputs)},
-                                              {"labels", text_of(blueprint.labels)},
+    std::map<std::string, std::string> fields{{"inputs", text_of(spec.inputs)},
+                                              {"labels", text_of(spec.labels)},
                                               {"loss", losses[loss.index()]},
                                               {"optimizer", name_of(optimizer)}};
     for (std::size_t i = 0; i < network.operators().size(); ++i)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "eager/leaf.hpp"
-#include "eager/recipe.hpp"
+#include "eager/plan.hpp"
 #include "eager/value.hpp"
 
 namespace dtrain::eager {
@@ -30,19 +30,19 @@ struct Origin {
 /// An operator that was run, and what its gradients need.
 class Node {
   public:
-    Node(std::shared_ptr<const Recipe> made_by, std::vector<Origin> of_inputs);
+    Node(std::shared_ptr<const OpPlan> made_by, std::vector<Origin> of_inputs);
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
     /// Not by recursion: chains of nodes may be long.
     ~Node();
 
-    const Recipe& recipe() const { return *recipe_; }
+    const OpPlan& plan() const { return *plan_; }
     const std::vector<Origin>& origins() const { return origins_; }
 
     /// Grows from each node to the next.
     std::uint64_t number() const { return number_; }
 
-    /// By the name of the recipe's variable.
+    /// By the name of the plan's variable.
     /// @param leaf whose value it is, or none
     void keep(const std::string& variable, const Value& value, const std::shared_ptr<Leaf>& leaf = nullptr) {
         kept_.push_back({variable, value, leaf, leaf ? leaf->version : 0});
@@ -64,7 +64,7 @@ class Node {
         std::uint64_t version;
     };
 
-    std::shared_ptr<const Recipe> recipe_;
+    std::shared_ptr<const OpPlan> plan_;
     std::vector<Origin> origins_;  // of the inputs
     std::uint64_t number_;
     std::vector<Kept> kept_;
@@ -72,12 +72,12 @@ class Node {
 };
 
 /// While one lives, nothing is noted for gradients.
-class Untaped {
+class NoGradGuard {
   public:
-    Untaped() { ++count(); }
-    Untaped(const Untaped&) = delete;
-    Untaped& operator=(const Untaped&) = delete;
-    ~Untaped() { --count(); }
+    NoGradGuard() { ++count(); }
+    NoGradGuard(const NoGradGuard&) = delete;
+    NoGradGuard& operator=(const NoGradGuard&) = delete;
+    ~NoGradGuard() { --count(); }
 
     static bool is_on() { return count() > 0; }
     static int& count();  ///< of those that live

@@ -13,7 +13,7 @@
 namespace dtrain::model {
 
 /// A network, and what is fed to it.
-struct Blueprint {
+struct ModelSpec {
     Network network;
     std::vector<SampleSpec> inputs;
     std::vector<SampleSpec> labels;
@@ -28,11 +28,11 @@ struct NetworkProgram {
 };
 
 /// The network alone. @throws ProgramError when a spec or the network's output does not fit
-NetworkProgram network_program(const Blueprint& blueprint, std::int64_t batch);
+NetworkProgram network_program(const ModelSpec& spec, std::int64_t batch);
 
 /// The network for one sample, once it is seen that it takes other batches with the same parameters.
 /// @throws ProgramError
-Program checked_network(const Blueprint& blueprint);
+Program checked_network(const ModelSpec& spec);
 
 struct LossProgram {
     Program program;
@@ -44,7 +44,7 @@ struct LossProgram {
 };
 
 /// The network with its loss and metrics. @throws ProgramError when labels do not fit them
-LossProgram loss_program(const Blueprint& blueprint, const Loss& loss, const std::vector<Metric>& metrics,
+LossProgram loss_program(const ModelSpec& spec, const Loss& loss, const std::vector<Metric>& metrics,
                          std::int64_t batch);
 
 /// "accuracy", "auc".
@@ -52,7 +52,7 @@ std::string name_of(const Metric& metric);
 
 /// What a checkpoint of such a model says that it belongs to, as CheckpointHeader::job.
 /// @param network network_program() for one sample
-std::map<std::string, std::string> job_fields(const Blueprint& blueprint, const Program& network,
-                                              const Loss& loss, const Optimizer& optimizer);
+std::map<std::string, std::string> job_fields(const ModelSpec& spec, const Program& network, const Loss& loss,
+                                              const Optimizer& optimizer);
 
 }  // namespace dtrain::model

@@ -10,9 +10,9 @@
 namespace dtrain::program {
 
 /// Of gradients in memory of this process.
-class SumsHere final : public GradientSums {
+class HostSums final : public GradientSums {
   public:
-    SumsHere(std::span<float> gradients, std::size_t places)
+    HostSums(std::span<float> gradients, std::size_t places)
         : gradients_(gradients), sums_(places, std::vector<float>(gradients.size())) {}
 
     void set(std::size_t place) override;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "program/values_here.hpp"
+#include "program/host_values.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace dtrain::program {
 
-ValuesHere::ValuesHere(State state, const std::vector<std::string>& names)
+HostValues::HostValues(State state, const std::vector<std::string>& names)
     : state_(std::move(state)), on_gpu_(StateAccess::on_gpu(state_)) {
     const auto all = on_gpu_ != nullptr ? StateAccess::there(state_) : StateAccess::here(state_);
     std::vector<StateTensor> chosen;
@@ -30,10 +30,10 @@ ValuesHere::ValuesHere(State state, const std::vector<std::string>& names)
                                        })->here;
 }
 
-void ValuesHere::bring() {
+void HostValues::bring() {
     if (on_gpu_ == nullptr) return;
     on_gpu_->read_there();
-    for (const auto& [there, here, bytes] : there_.stretches)
+    for (const auto& [there, here, bytes] : there_.segments)
         on_gpu_->gpu()->to_host(here_.get() + here, there, bytes);
     on_gpu_->gpu()->finish();
 }

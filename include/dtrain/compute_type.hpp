@@ -12,10 +12,12 @@ namespace dtrain {
 /// added in float32; the gradient of a convolution's is the sum of rounded numbers. With float16 factors
 /// beyond 65504 become infinite and those of 2^-25 and less 0: train with with_loss_scaling() (passes.hpp).
 /// Only GPUs multiply float16.
-enum class ProductNumbers { float32, bfloat16, float16 };
+enum class ComputeType { float32, bfloat16, float16 };
+
+using ProductNumbers [[deprecated("it is called ComputeType")]] = ComputeType;
 
 /// "float32", "bfloat16", "float16"
-std::string to_string(ProductNumbers numbers);
+std::string to_string(ComputeType type);
 
 /// Whether this process' CPU has instructions that multiply bfloat16 (AVX512-BF16 or AMX), and oneDNN is
 /// allowed to use them (ONEDNN_MAX_CPU_ISA).

@@ -16,11 +16,11 @@ namespace dtrain::program {
 
 /// Some tensors of a State, for who reads them after many a step and writes none: where it is on a GPU, a
 /// copy of these alone, and without a copy where it is not.
-class ValuesHere {
+class HostValues {
   public:
     /// @param state is where executors compute with it already
     /// @throws Error when it has no such tensor
-    ValuesHere(State state, const std::vector<std::string>& names);
+    HostValues(State state, const std::vector<std::string>& names);
 
     /// In the order of the names. They stay where they are; what is there, bring() says.
     const std::vector<TensorView>& views() const { return views_; }

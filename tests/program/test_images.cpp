@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: convolution and pooling as loops over every place, in double precision, over pictures that are
+// Oracle: convolution and pooling as loops over every place, in double precision, over images that are
 // padded for real; central differences; and, for the gradients of large float convolutions, which central
 // differences would take too long for, the operators in double.
 #include <algorithm>
@@ -66,12 +66,12 @@ const std::vector<Case> cases{
     {{2, 8, 8, 8}, 16, {3, 3}, {4, 4}, {0, 0}, {2, 16, 2, 2}},
 };
 
-class Pictures : public testing::TestWithParam<std::size_t> {
+class Images : public testing::TestWithParam<std::size_t> {
   protected:
     const Case& c() const { return cases[GetParam()]; }
 };
 
-TEST_P(Pictures, ConvolutionFollowsItsFormula) {
+TEST_P(Images, ConvolutionFollowsItsFormula) {
     for (const auto type : {DataType::float32, DataType::float64}) {
         Program program;
         const auto x = layers::data(program, "x", c().x, type);
@@ -105,7 +105,7 @@ TEST_P(Pictures, ConvolutionFollowsItsFormula) {
     }
 }
 
-TEST_P(Pictures, PoolingFollowsItsFormula) {
+TEST_P(Images, PoolingFollowsItsFormula) {
     for (const auto type : {DataType::float32, DataType::float64}) {
         Program program;
         const auto x = layers::data(program, "x", c().x, type);
@@ -144,7 +144,7 @@ TEST_P(Pictures, PoolingFollowsItsFormula) {
     }
 }
 
-TEST_P(Pictures, FloatGradientsAreThoseOfDouble) {
+TEST_P(Images, FloatGradientsAreThoseOfDouble) {
     std::vector<std::vector<double>> gradients[2];
     for (const auto type : {DataType::float32, DataType::float64}) {
         Program program;
@@ -165,9 +165,9 @@ TEST_P(Pictures, FloatGradientsAreThoseOfDouble) {
             ASSERT_NEAR(gradients[0][i][j], gradients[1][i][j], 3e-5) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Pictures, testing::Range<std::size_t>(0, cases.size()));
+INSTANTIATE_TEST_SUITE_P(Cases, Images, testing::Range<std::size_t>(0, cases.size()));
 
-TEST(PictureGradients, Convolution) {
+TEST(ImageGradients, Convolution) {
     for (const auto& [stride, padding] :
          std::vector<std::pair<Shape, Shape>>{{{1, 1}, {0, 0}}, {{2, 1}, {1, 2}}}) {
         check_gradients([&, &s = stride, &p = padding](Program& program, DataType type) {
@@ -181,7 +181,7 @@ TEST(PictureGradients, Convolution) {
     });
 }
 
-TEST(PictureGradients, Pooling) {
+TEST(ImageGradients, Pooling) {
     for (const auto& pool : {layers::max_pool2d, layers::average_pool2d}) {
         for (const layers::Pool2dOptions& options :
              {layers::Pool2dOptions{}, layers::Pool2dOptions{{3, 2}, {1, 2}, {1, 1}}}) {
@@ -193,7 +193,7 @@ TEST(PictureGradients, Pooling) {
     }
 }
 
-TEST(PictureGradients, OfASmallNetwork) {
+TEST(ImageGradients, OfASmallNetwork) {
     check_gradients([](Program& program, DataType type) {
         const auto x = layers::data(program, "x", {2, 1, 8, 8}, type);
         const auto label = layers::data(program, "label", {2}, DataType::int64);
@@ -204,7 +204,7 @@ TEST(PictureGradients, OfASmallNetwork) {
     });
 }
 
-TEST(PictureErrors, NameShapes) {
+TEST(ImageErrors, NameShapes) {
     Program program;
     const auto x = layers::data(program, "x", {2, 3, 4, 5});
     const auto flat = layers::data(program, "flat", {2, 3});
@@ -224,7 +224,7 @@ TEST(PictureErrors, NameShapes) {
     EXPECT_EQ(message_of<ProgramError>([&] {
                   layers::conv2d(program, x, 4, {.window = {5, 5}});
               }),
-              "operator conv2d: x 'x' is float32 [2, 3, 4, 5], expected pictures of at least [5, 5] with the "
+              "operator conv2d: x 'x' is float32 [2, 3, 4, 5], expected images of at least [5, 5] with the "
               "padding [0, 0]");
     EXPECT_EQ(message_of<ProgramError>([&] {
                   layers::max_pool2d(program, x, {.padding = {2, 0}});

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <dtrain/nn_pictures.hpp>
+#include <dtrain/nn_images.hpp>
 
 #include "eager/run_function.hpp"
 #include "program/filter_initializer.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "eager/recipe.hpp"
+#include "eager/plan.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -29,8 +29,8 @@ std::string name_of_input(const Program& program, const OperatorCall::Input& inp
 class Maker final : public program::GradientMaker {
   public:
     Maker(Program& program, const Operator& op, const std::vector<bool>& given,
-          const std::vector<bool>& wanted, GradientRecipe& recipe)
-        : program_(program), op_(op), given_(given), wanted_(wanted), recipe_(recipe) {}
+          const std::vector<bool>& wanted, GradientPlan& plan)
+        : program_(program), op_(op), given_(given), wanted_(wanted), plan_(plan) {}
 
     const Operator& op() const override { return op_; }
 
@@ -46,10 +46,10 @@ class Maker final : public program::GradientMaker {
 
     std::string of_input_at(std::size_t number) override {
         if (!wanted_.at(number)) return "";
-        const auto found = std::ranges::find(recipe_.results, number, &GradientRecipe::Result::input);
-        if (found != recipe_.results.end()) return found->gradient;
-        recipe_.results.push_back({number, gradient_name(op_.inputs[number].variable)});
-        return recipe_.results.back().gradient;
+        const auto found = std::ranges::find(plan_.results, number, &GradientPlan::Result::input);
+        if (found != plan_.results.end()) return found->gradient;
+        plan_.results.push_back({number, gradient_name(op_.inputs[number].variable)});
+        return plan_.results.back().gradient;
     }
 
     std::string of_input_or_unused(std::string_view slot) override {
@@ -70,9 +70,8 @@ class Maker final : public program::GradientMaker {
     void append(Operator op) override {
         program_.append_with_outputs(std::move(op), Role::gradient);
         const auto& appended = program_.operators().back();
-        recipe_.operators.push_back({appended, next_operator_number()});
-        for (const auto& output : appended.outputs)
-            recipe_.made.push_back(program_.variable(output.variable));
+        plan_.operators.push_back({appended, next_operator_number()});
+        for (const auto& output : appended.outputs) plan_.made.push_back(program_.variable(output.variable));
     }
 
   private:
@@ -85,7 +84,7 @@ class Maker final : public program::GradientMaker {
     const Operator& op_;
     const std::vector<bool>& given_;
     const std::vector<bool>& wanted_;
-    GradientRecipe& recipe_;
+    GradientPlan& plan_;
     int helpers_ = 0;
 };
 
@@ -102,7 +101,7 @@ CallKey key_of(const OperatorCall& call) {
 
 }  // namespace
 
-Recipe::Recipe(const OperatorCall& call) {
+OpPlan::OpPlan(const OperatorCall& call) {
     Operator op{std::string(call.type), {}, {}, call.attributes};
     for (const auto& input : call.inputs) {
         const auto name = name_of_input(program_, input);
@@ -121,19 +120,19 @@ Recipe::Recipe(const OperatorCall& call) {
     for (const auto& output : forward_.op.outputs) outputs_.push_back(program_.variable(output.variable));
 }
 
-bool Recipe::is_differentiable() const {
+bool OpPlan::is_differentiable() const {
     return static_cast<bool>(program::find_schema(forward_.op.type)->make_gradient);
 }
 
-const GradientRecipe& Recipe::backward(const std::vector<bool>& given) const {
-    for (const auto& [known, recipe] : backward_)
-        if (known == given) return *recipe;
-    backward_.emplace_back(given, std::make_unique<GradientRecipe>(make_backward(given)));
+const GradientPlan& OpPlan::backward(const std::vector<bool>& given) const {
+    for (const auto& [known, plan] : backward_)
+        if (known == given) return *plan;
+    backward_.emplace_back(given, std::make_unique<GradientPlan>(make_backward(given)));
     return *backward_.back().second;
 }
 
-GradientRecipe Recipe::make_backward(const std::vector<bool>& given) const {
-    GradientRecipe recipe;
+GradientPlan OpPlan::make_backward(const std::vector<bool>& given) const {
+    GradientPlan plan;
     auto extended = program_;
     for (std::size_t i = 0; i < outputs_.size(); ++i)
         if (given[i])
@@ -141,31 +140,31 @@ GradientRecipe Recipe::make_backward(const std::vector<bool>& given) const {
                           .shape = outputs_[i].shape,
                           .type = outputs_[i].type,
                           .role = Role::data});
-    Maker maker(extended, forward_.op, given, wants_gradient_, recipe);
+    Maker maker(extended, forward_.op, given, wants_gradient_, plan);
     program::find_schema(forward_.op.type)->make_gradient(maker);
     for (std::size_t i = 0; i < wants_gradient_.size(); ++i)
         if (wants_gradient_[i] &&
-            std::ranges::find(recipe.results, i, &GradientRecipe::Result::input) == recipe.results.end()) {
+            std::ranges::find(plan.results, i, &GradientPlan::Result::input) == plan.results.end()) {
             const auto& [slot, variable] = forward_.op.inputs[i];
             throw ProgramError(fmt::format("operator {}: it has no gradient by its {} '{}', which depends on "
                                            "a parameter",
                                            forward_.op.type, slot, variable),
                                forward_.op.type, variable);
         }
-    return recipe;
+    return plan;
 }
 
-bool Recipe::keeps(std::string_view variable) const {
+bool OpPlan::keeps(std::string_view variable) const {
     if (outputs_.size() > 1) return true;
     return std::ranges::any_of(backward({true}).operators, [&](const NumberedOperator& each) {
         return std::ranges::find(each.op.inputs, variable, &Argument::variable) != each.op.inputs.end();
     });
 }
 
-std::shared_ptr<const Recipe> recipe_of(const OperatorCall& call) {
+std::shared_ptr<const OpPlan> plan_of(const OperatorCall& call) {
     // Never destroyed: tensors may live until the very end of the process.
-    static auto& recipes = *new LruCache<CallKey, std::shared_ptr<const Recipe>>(1024);
-    return recipes.get(key_of(call), [&] { return std::make_shared<const Recipe>(call); });
+    static auto& plans = *new LruCache<CallKey, std::shared_ptr<const OpPlan>>(1024);
+    return plans.get(key_of(call), [&] { return std::make_shared<const OpPlan>(call); });
 }
 
 }  // namespace dtrain::eager

@@ -7,7 +7,7 @@ namespace {
 
 using Pair = std::vector<std::int64_t>;
 
-struct Pictures {
+struct Images {
     std::int64_t batch;
     std::int64_t in_channels;
     std::int64_t out_channels;
@@ -21,7 +21,7 @@ struct Pictures {
     }
 };
 
-const std::vector<Pictures> all_pictures{
+const std::vector<Images> all_images{
     {1, 1, 1, {1, 1}, {1, 1}, {1, 1}, {0, 0}}, {5, 1, 3, {7, 9}, {3, 3}, {1, 1}, {1, 1}},
     {2, 3, 4, {9, 8}, {2, 3}, {2, 1}, {0, 2}}, {3, 2, 2, {8, 8}, {2, 2}, {2, 2}, {0, 0}},
     {1, 2, 5, {7, 7}, {5, 5}, {3, 2}, {4, 1}}, {2, 1, 1, {10, 5}, {1, 1}, {3, 3}, {0, 0}},
@@ -30,48 +30,44 @@ const std::vector<Pictures> all_pictures{
 
 }  // namespace
 
-OperatorCases picture_cases(DataType real) {
+OperatorCases image_cases(DataType real) {
     OperatorCases cases;
-    const auto add = [&](const std::string& type, const Pictures& pictures) -> OperatorCase& {
+    const auto add = [&](const std::string& type, const Images& images) -> OperatorCase& {
         auto& added = cases.emplace_back(type, real);
         added.tolerance_factor = 4;
-        return added.set("stride", pictures.stride)
-            .set("padding", pictures.padding)
-            .set("window", pictures.window);
+        return added.set("stride", images.stride).set("padding", images.padding).set("window", images.window);
     };
-    for (const auto& pictures : all_pictures) {
-        const Shape x{pictures.batch, pictures.in_channels, pictures.size[0], pictures.size[1]};
-        const Shape filter{pictures.out_channels, pictures.in_channels, pictures.window[0],
-                           pictures.window[1]};
-        const Shape out{pictures.batch, pictures.out_channels, pictures.result(0), pictures.result(1)};
-        const Shape pooled{pictures.batch, pictures.in_channels, pictures.result(0), pictures.result(1)};
-        for (const auto products :
-             {ProductNumbers::float32, ProductNumbers::bfloat16, ProductNumbers::float16}) {
-            if (products == ProductNumbers::bfloat16 && !has_bfloat16_products()) continue;
-            add("conv2d", pictures)
+    for (const auto& images : all_images) {
+        const Shape x{images.batch, images.in_channels, images.size[0], images.size[1]};
+        const Shape filter{images.out_channels, images.in_channels, images.window[0], images.window[1]};
+        const Shape out{images.batch, images.out_channels, images.result(0), images.result(1)};
+        const Shape pooled{images.batch, images.in_channels, images.result(0), images.result(1)};
+        for (const auto products : {ComputeType::float32, ComputeType::bfloat16, ComputeType::float16}) {
+            if (products == ComputeType::bfloat16 && !has_bfloat16_products()) continue;
+            add("conv2d", images)
                 .in("x", x)
                 .in("filter", filter)
-                .in("bias", {pictures.out_channels})
+                .in("bias", {images.out_channels})
                 .out("out", out)
                 .products = products;
-            add("conv2d_grad_input", pictures)
+            add("conv2d_grad_input", images)
                 .in("filter", filter)
                 .in("out@grad", out)
                 .out("x@grad", x)
                 .products = products;
-            add("conv2d_grad_filter", pictures)
+            add("conv2d_grad_filter", images)
                 .in("x", x)
                 .in("out@grad", out)
                 .out("filter@grad", filter)
-                .out("bias@grad", {pictures.out_channels})
+                .out("bias@grad", {images.out_channels})
                 .products = products;
         }
         for (const std::string type : {"max_pool2d", "average_pool2d"}) {
-            add(type, pictures).in("x", x).out("out", pooled);
-            add(type + "_grad", pictures).in("x", x).in("out@grad", pooled).out("x@grad", x);
+            add(type, images).in("x", x).out("out", pooled);
+            add(type + "_grad", images).in("x", x).in("out@grad", pooled).out("x@grad", x);
         }
         // Many elements are the largest.
-        add("max_pool2d_grad", pictures)
+        add("max_pool2d_grad", images)
             .exactly("x", real, x, std::vector<double>(static_cast<std::size_t>(element_count(x)), 0.0))
             .in("out@grad", pooled)
             .out("x@grad", x);

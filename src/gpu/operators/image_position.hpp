@@ -9,7 +9,7 @@
 
 namespace dtrain::gpu {
 
-/// One channel of one picture, and a place in it.
+/// One channel of one image, and a place in it.
 struct PlanePlace {
     std::int64_t plane;
     std::int64_t y;
@@ -24,16 +24,16 @@ ON_DEVICE inline PlanePlace plane_place(std::size_t i, std::int64_t height, std:
             static_cast<std::int64_t>(x.column)};
 }
 
-/// The same, with number of the picture and of the channel.
-struct PicturePlace {
-    std::int64_t picture;
+/// The same, with number of the image and of the channel.
+struct ImagePosition {
+    std::int64_t image;
     std::int64_t channel;
     std::int64_t y;
     std::int64_t x;
 };
 
-ON_DEVICE inline PicturePlace picture_place(std::size_t i, std::int64_t channels, std::int64_t height,
-                                            std::int64_t width) {
+ON_DEVICE inline ImagePosition image_position(std::size_t i, std::int64_t channels, std::int64_t height,
+                                              std::int64_t width) {
     const auto at = plane_place(i, height, width);
     const auto channel = place_of(static_cast<std::size_t>(at.plane), static_cast<std::size_t>(channels));
     return {static_cast<std::int64_t>(channel.row), static_cast<std::int64_t>(channel.column), at.y, at.x};

@@ -20,15 +20,15 @@ struct Size2D {
     friend bool operator==(const Size2D&, const Size2D&) = default;
 };
 
-/// Cross-correlation of pictures x [batch, c, height, width] with a filter weight [channels, c, h, w], and
-/// bias [channels]. `padding` are zeros around the pictures, less than the filter. The result is [batch,
+/// Cross-correlation of images x [batch, c, height, width] with a filter weight [channels, c, h, w], and
+/// bias [channels]. `padding` are zeros around the images, less than the filter. The result is [batch,
 /// channels, h, w] with h = (height + 2 padding - filter) / stride + 1, rounded down.
 /// @throws ProgramError when they do not fit
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Size2D stride = 1,
               Size2D padding = 0);
 
 /// The largest, or the mean, of what a window sees of each channel of x [batch, c, height, width]; without a
-/// stride the windows lie side by side. Places outside the pictures count nothing (Paddle's exclusive=True).
+/// stride the windows lie side by side. Places outside the images count nothing (Paddle's exclusive=True).
 /// The gradient of a largest goes to the first of equals. Extents as conv2d() has them.
 Tensor max_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding = 0);
 Tensor avg_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding = 0);

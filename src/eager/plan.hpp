@@ -31,7 +31,7 @@ struct OperatorCall {
     Attributes attributes = {};
 };
 
-/// An operator of a recipe, with a number that no other one has.
+/// An operator of a plan, with a number that no other one has.
 struct NumberedOperator {
     Operator op;
     std::uint64_t number = 0;
@@ -39,7 +39,7 @@ struct NumberedOperator {
 
 /// How the gradients by an operator's inputs are made from those by its outputs: operators of the same
 /// Program as the operator itself. In it the outputs' gradients are data.
-struct GradientRecipe {
+struct GradientPlan {
     std::vector<NumberedOperator> operators;
     std::vector<Variable> made;  ///< what they make
     struct Result {
@@ -51,10 +51,10 @@ struct GradientRecipe {
 
 /// An operator for tensors of certain types: a Program of this operator alone, made and checked by the same
 /// schemas as every Program.
-class Recipe {
+class OpPlan {
   public:
     /// @throws ProgramError when the inputs do not fit the operator
-    explicit Recipe(const OperatorCall& call);
+    explicit OpPlan(const OperatorCall& call);
 
     const NumberedOperator& forward() const { return forward_; }
     /// Of outputs, in their order.
@@ -66,23 +66,23 @@ class Recipe {
 
     /// @param given for each output, whether the loss depends on it
     /// @throws ProgramError when the operator has no such gradient
-    const GradientRecipe& backward(const std::vector<bool>& given) const;
+    const GradientPlan& backward(const std::vector<bool>& given) const;
 
     /// Whether backward() reads this variable; all do when there are several outputs, for nobody knows then
     /// which of them a loss will depend on.
     bool keeps(std::string_view variable) const;
 
   private:
-    GradientRecipe make_backward(const std::vector<bool>& given) const;
+    GradientPlan make_backward(const std::vector<bool>& given) const;
 
     Program program_;
     NumberedOperator forward_;
     std::vector<Variable> outputs_;
     std::vector<bool> wants_gradient_;
-    mutable std::vector<std::pair<std::vector<bool>, std::unique_ptr<GradientRecipe>>> backward_;
+    mutable std::vector<std::pair<std::vector<bool>, std::unique_ptr<GradientPlan>>> backward_;
 };
 
-/// The recipe for such a call; those that were used last are kept.
-std::shared_ptr<const Recipe> recipe_of(const OperatorCall& call);
+/// The plan for such a call; those that were used last are kept.
+std::shared_ptr<const OpPlan> plan_of(const OperatorCall& call);
 
 }  // namespace dtrain::eager

@@ -22,8 +22,8 @@ const Pair& checked_pair(const Checked& op, std::string_view attribute, std::int
     return pair;
 }
 
-// [height, width] of what a window makes of pictures [batch, channels, height, width].
-Pair result_size(const Checked& op, const Shape& pictures, const Pair& window) {
+// [height, width] of what a window makes of images [batch, channels, height, width].
+Pair result_size(const Checked& op, const Shape& images, const Pair& window) {
     const auto& stride = checked_pair(op, "stride", 1);
     const auto& padding = checked_pair(op, "padding", 0);
     Pair size(2);
@@ -31,10 +31,10 @@ Pair result_size(const Checked& op, const Shape& pictures, const Pair& window) {
         if (padding[i] >= window[i])
             op.refuse_attribute("padding",
                                 fmt::format("less than the window's {}", dtrain::to_string(window)));
-        size[i] = (pictures[2 + i] + 2 * padding[i] - window[i]) / stride[i] + 1;
-        if (pictures[2 + i] + 2 * padding[i] < window[i])
-            op.refuse("x", fmt::format("pictures of at least {} with the padding {}",
-                                       dtrain::to_string(window), dtrain::to_string(padding)));
+        size[i] = (images[2 + i] + 2 * padding[i] - window[i]) / stride[i] + 1;
+        if (images[2 + i] + 2 * padding[i] < window[i])
+            op.refuse("x", fmt::format("images of at least {} with the padding {}", dtrain::to_string(window),
+                                       dtrain::to_string(padding)));
     }
     return size;
 }
@@ -66,9 +66,9 @@ Types infer_conv2d_grad_input(const Checked& op) {
     op.expect("filter", {{any, any, any, any}, type});
     const auto& filter = op.shape("filter");
     op.expect("out@grad", {{any, filter[0], any, any}, type});
-    const auto& pictures = checked_pair(op, "pictures", 1);
+    const auto& images = checked_pair(op, "images", 1);
     const auto& dout = op.shape("out@grad");
-    const Shape x{dout[0], filter[1], pictures[0], pictures[1]};
+    const Shape x{dout[0], filter[1], images[0], images[1]};
     const auto size = result_size(op, x, {filter[2], filter[3]});
     op.expect("out@grad", {{dout[0], filter[0], size[0], size[1]}, type});
     return {{x, type}};
@@ -93,7 +93,7 @@ void make_conv2d_gradient(GradientMaker& maker) {
     if (const auto dx = maker.of_input("x"); !dx.empty()) {
         const auto& x = maker.variable(op.input("x")).shape;
         auto attributes = window;
-        attributes.emplace("pictures", Pair{x[2], x[3]});
+        attributes.emplace("images", Pair{x[2], x[3]});
         maker.append({"conv2d_grad_input",
                       {{"out@grad", dout}, {"filter", op.input("filter")}},
                       {{"x@grad", dx}},
@@ -111,7 +111,7 @@ Types infer_pool2d(const Checked& op) {
 
 }  // namespace
 
-std::vector<Schema> picture_schemas() {
+std::vector<Schema> image_schemas() {
     const Attributes window{{"stride", Pair{1, 1}}, {"padding", Pair{0, 0}}};
     const auto with = [&](std::string_view name, Pair value) {
         auto attributes = window;
@@ -133,7 +133,7 @@ std::vector<Schema> picture_schemas() {
     schemas.push_back({.type = "conv2d_grad_input",
                        .inputs = {{"out@grad"}, {"filter"}},
                        .outputs = {{"x@grad"}},
-                       .attributes = with("pictures", {1, 1}),
+                       .attributes = with("images", {1, 1}),
                        .infer = infer_conv2d_grad_input});
     struct Pooling {
         std::string_view type;
