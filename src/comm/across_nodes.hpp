@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "comm/group.hpp"
+#include "comm/operation_queue.hpp"
 #include "comm/reduce_loops.hpp"
 
 namespace dtrain::comm {
 
 /// A collective operation whose ranks are on several nodes.
-Task across_nodes(Group& group, Call call, std::uint64_t number);
+Task across_nodes(OperationQueue& queue, Call call, std::uint64_t number);
 
 /// All-reduce among one rank of each node, the first: up to this length by recursive doubling, whose number
 /// of messages grows with the logarithm of the number of nodes; beyond by a ring, in which each node sends
@@ -18,8 +18,8 @@ constexpr std::size_t max_doubled = std::size_t{64} << 10U;
 /// MPI 3 counts in int.
 constexpr std::size_t max_message = std::size_t{1} << 30U;
 
-Task reduce_by_doubling(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
-Task reduce_by_ring(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
+Task reduce_by_doubling(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
+Task reduce_by_ring(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 
 /// Sends and receives at the same time; either length may be 0.
 struct Outgoing {
@@ -32,6 +32,6 @@ struct Incoming {
     std::size_t bytes = 0;
     int from = 0;
 };
-Task swap(Group& group, Outgoing out, Incoming in);
+Task swap(OperationQueue& queue, Outgoing out, Incoming in);
 
 }  // namespace dtrain::comm

@@ -25,11 +25,11 @@ std::string_view name_of(Reduction reduction) {
 }
 
 /// What a rank gives to the operation.
-std::span<const std::byte> given(const Group& group, const Call& call) {
+std::span<const std::byte> given(const OperationQueue& queue, const Call& call) {
     switch (call.operation) {
         case Operation::reduce_scatter:
         case Operation::all_to_all:
-            return {call.send, call.bytes() * static_cast<std::size_t>(group.size)};
+            return {call.send, call.bytes() * static_cast<std::size_t>(queue.size)};
         case Operation::broadcast:
             return {call.receive, call.bytes()};
         default:
@@ -72,36 +72,36 @@ bool mean_the_same(const Announcement& one, const Announcement& other) {
 
 }  // namespace
 
-bool chooses_way(const Group& group, const Call& call) {
-    return group.board.rank() == 0 && call.operation == Operation::allreduce &&
-           call.bytes() >= shortest_read && group.other_memory.is_readable();
+bool chooses_way(const OperationQueue& queue, const Call& call) {
+    return queue.board.rank() == 0 && call.operation == Operation::allreduce &&
+           call.bytes() >= shortest_read && queue.other_memory.is_readable();
 }
 
-void announce(Group& group, const Call& call, std::uint64_t number) {
-    auto& board = group.board;
-    const auto data = given(group, call);
+void announce(OperationQueue& queue, const Call& call, std::uint64_t number) {
+    auto& board = queue.board;
+    const auto data = given(queue, call);
     std::optional<Window::Place> place;
     if (is_done_in_place(call.operation) && !data.empty()) place = Window::find(data.data(), data.size());
     int slot = -1;
     if (may_be_short(call.operation) && data.size() <= (place ? max_copied : board.slot_limit())) {
         const bool gives =
-            !data.empty() && (call.operation != Operation::broadcast || call.peer == group.rank);
+            !data.empty() && (call.operation != Operation::broadcast || call.peer == queue.rank);
         slot = gives ? board.take_slot(number).value_or(-1) : 0;
         if (gives && slot >= 0) std::memcpy(board.slot(board.rank(), slot), data.data(), data.size());
     }
-    const bool chooses = !place && chooses_way(group, call);
-    board.announce(number, call, place, slot, chooses ? group.faster_way.next(call.bytes()) : Way::pieces);
+    const bool chooses = !place && chooses_way(queue, call);
+    board.announce(number, call, place, slot, chooses ? queue.faster_way.next(call.bytes()) : Way::pieces);
 }
 
-Agreement agree(const Group& group, const Call& call, std::uint64_t number) {
-    const auto& board = group.board;
+Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t number) {
+    const auto& board = queue.board;
     const auto& first = board.announcement(0, number);
     Agreement agreement{.way = first.way, .is_short = true};
     bool in_window = first.window != 0;
     for (int other = 0; other < board.size(); ++other) {
         const auto& said = board.announcement(other, number);
         if (!mean_the_same(first, said)) {
-            const auto& ranks = group.map.neighbours();
+            const auto& ranks = queue.map.neighbours();
             throw Error(fmt::format("ranks differ in operation {}: rank {} calls {}, rank {} {}", number,
                                     ranks.front(), as_text(first), ranks[static_cast<std::size_t>(other)],
                                     as_text(said)));
@@ -110,7 +110,7 @@ Agreement agree(const Group& group, const Call& call, std::uint64_t number) {
         in_window = in_window && said.window == first.window && said.offset == first.offset;
     }
     if (in_window && !agreement.is_short) {
-        const auto data = given(group, call);
+        const auto data = given(queue, call);
         const auto place = Window::find(data.data(), data.size());
         agreement.window = place->window;
         agreement.offset = place->offset;
@@ -118,10 +118,10 @@ Agreement agree(const Group& group, const Call& call, std::uint64_t number) {
     return agreement;
 }
 
-std::size_t max_announced(const Group& group, std::uint64_t number) {
+std::size_t max_announced(const OperationQueue& queue, std::uint64_t number) {
     std::size_t max = 0;
-    for (int other = 0; other < group.board.size(); ++other)
-        max = std::max<std::size_t>(max, group.board.announcement(other, number).count);
+    for (int other = 0; other < queue.board.size(); ++other)
+        max = std::max<std::size_t>(max, queue.board.announcement(other, number).count);
     return max;
 }
 

@@ -6,17 +6,17 @@
 #include <cstdint>
 #include <optional>
 
-#include "comm/group.hpp"
 #include "comm/operation_name.hpp"
+#include "comm/operation_queue.hpp"
 
 namespace dtrain::comm {
 
 /// Whether this rank says for its node which way such a sum is made, when the buffers are not in a window.
-bool chooses_way(const Group& group, const Call& call);
+bool chooses_way(const OperationQueue& queue, const Call& call);
 
 /// Tells the ranks of the node about an operation, and puts short data into a slot. To be followed by a wait
 /// for `come` and agree().
-void announce(Group& group, const Call& call, std::uint64_t number);
+void announce(OperationQueue& queue, const Call& call, std::uint64_t number);
 
 /// What all ranks of the node find out together from their announcements.
 struct Agreement {
@@ -26,9 +26,9 @@ struct Agreement {
     std::optional<std::size_t> offset;
 };
 /// @throws Error on all ranks of the node when they mean different operations
-Agreement agree(const Group& group, const Call& call, std::uint64_t number);
+Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t number);
 
 /// all_to_allv: the longest block that any rank of the node sends.
-std::size_t max_announced(const Group& group, std::uint64_t number);
+std::size_t max_announced(const OperationQueue& queue, std::uint64_t number);
 
 }  // namespace dtrain::comm

@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "comm/group.hpp"
-#include "comm/helper.hpp"
 #include "comm/node_board.hpp"
+#include "comm/operation_queue.hpp"
 #include "comm/own_comm.hpp"
+#include "comm/progress_thread.hpp"
 #include "comm/side_channel.hpp"
 
 namespace dtrain::comm {
@@ -42,7 +42,7 @@ class MpiFailureMonitor final : public FailureMonitor {
 
     void let_mpi_work() override {
         const auto turn = take_turn();
-        Group::let_all_go_on();
+        OperationQueue::let_all_go_on();
         int arrived = 0;
         check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, all_, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
     }

@@ -16,8 +16,8 @@ constexpr int tag = 1;
 // What a ring takes at a time: bounds the memory for what arrives.
 constexpr std::size_t max_round = std::size_t{64} << 20U;
 
-int first_rank(const Group& group, int node) {
-    return group.map.ranks_of[static_cast<std::size_t>(node)].front();
+int first_rank(const OperationQueue& queue, int node) {
+    return queue.map.ranks_of[static_cast<std::size_t>(node)].front();
 }
 
 /// Adds in the nodes' order, so that both partners get the same bits.
@@ -29,57 +29,57 @@ void add(std::byte* own, const std::byte* other, bool other_is_first, std::size_
 
 }  // namespace
 
-Task swap(Group& group, Outgoing out, Incoming in) {
+Task swap(OperationQueue& queue, Outgoing out, Incoming in) {
     for (std::size_t done = 0; done < std::max(out.bytes, in.bytes); done += max_message) {
         MPI_Request requests[] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
         const auto length = [done](std::size_t bytes) {
             return static_cast<int>(std::min(max_message, bytes - std::min(bytes, done)));
         };
         if (length(in.bytes) > 0)
-            check(MPI_Irecv(in.data + done, length(in.bytes), MPI_BYTE, in.from, tag, group.communicator,
+            check(MPI_Irecv(in.data + done, length(in.bytes), MPI_BYTE, in.from, tag, queue.communicator,
                             &requests[0]),
                   "MPI_Irecv");
         if (length(out.bytes) > 0)
-            check(MPI_Isend(out.data + done, length(out.bytes), MPI_BYTE, out.to, tag, group.communicator,
+            check(MPI_Isend(out.data + done, length(out.bytes), MPI_BYTE, out.to, tag, queue.communicator,
                             &requests[1]),
                   "MPI_Isend");
         co_await Waiting{{.what = Wait::For::requests, .value = 0, .requests = requests}};
     }
 }
 
-Task reduce_by_doubling(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
-    const int nodes = group.map.nodes();
-    const int node = group.map.node;
+Task reduce_by_doubling(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
+    const int nodes = queue.map.nodes();
+    const int node = queue.map.node;
     const int twice = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes)));
     const int paired =
         2 * (nodes - twice);  // the first nodes, which go in twos so that a power of two is left
     std::vector<std::byte> arrived(bytes);
     const bool steps_aside = node < paired && node % 2 == 0;
     if (steps_aside) {
-        const int partner = first_rank(group, node + 1);
-        co_await swap(group, {buffer, bytes, partner}, {});
-        co_await swap(group, {}, {buffer, bytes, partner});
+        const int partner = first_rank(queue, node + 1);
+        co_await swap(queue, {buffer, bytes, partner}, {});
+        co_await swap(queue, {}, {buffer, bytes, partner});
         co_return;
     }
     if (node < paired) {
-        co_await swap(group, {}, {arrived.data(), bytes, first_rank(group, node - 1)});
+        co_await swap(queue, {}, {arrived.data(), bytes, first_rank(queue, node - 1)});
         add(buffer, arrived.data(), true, bytes, loop);
     }
     const int place = node < paired ? node / 2 : node - paired / 2;
     for (int distance = 1; distance < twice; distance *= 2) {
         const int other = place ^ distance;
-        const int partner = first_rank(group, other < paired / 2 ? 2 * other + 1 : other + paired / 2);
-        co_await swap(group, {buffer, bytes, partner}, {arrived.data(), bytes, partner});
+        const int partner = first_rank(queue, other < paired / 2 ? 2 * other + 1 : other + paired / 2);
+        co_await swap(queue, {buffer, bytes, partner}, {arrived.data(), bytes, partner});
         add(buffer, arrived.data(), other < place, bytes, loop);
     }
-    if (node < paired) co_await swap(group, {buffer, bytes, first_rank(group, node - 1)}, {});
+    if (node < paired) co_await swap(queue, {buffer, bytes, first_rank(queue, node - 1)}, {});
 }
 
-Task reduce_by_ring(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
-    const int nodes = group.map.nodes();
-    const int node = group.map.node;
-    const int next = first_rank(group, (node + 1) % nodes);
-    const int previous = first_rank(group, (node + nodes - 1) % nodes);
+Task reduce_by_ring(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
+    const int nodes = queue.map.nodes();
+    const int node = queue.map.node;
+    const int next = first_rank(queue, (node + 1) % nodes);
+    const int previous = first_rank(queue, (node + nodes - 1) % nodes);
     std::vector<std::byte> arrived(share_of(std::min(bytes, max_round), 0, nodes).bytes);
     for (std::size_t first = 0; first < bytes; first += max_round) {
         auto* const round = buffer + first;
@@ -88,13 +88,13 @@ Task reduce_by_ring(Group& group, std::byte* buffer, std::size_t bytes, ReduceLo
         for (int step = 0; step < nodes - 1; ++step) {
             const auto out = part(node - step);
             const auto in = part(node - step - 1);
-            co_await swap(group, {round + out.first, out.bytes, next}, {arrived.data(), in.bytes, previous});
+            co_await swap(queue, {round + out.first, out.bytes, next}, {arrived.data(), in.bytes, previous});
             add(round + in.first, arrived.data(), true, in.bytes, loop);
         }
         for (int step = 0; step < nodes - 1; ++step) {
             const auto out = part(node + 1 - step);
             const auto in = part(node - step);
-            co_await swap(group, {round + out.first, out.bytes, next},
+            co_await swap(queue, {round + out.first, out.bytes, next},
                           {round + in.first, in.bytes, previous});
         }
     }

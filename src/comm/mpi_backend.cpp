@@ -15,13 +15,13 @@
 #include "base/text.hpp"
 #include "comm/across_nodes.hpp"
 #include "comm/deadline.hpp"
-#include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/node_operations.hpp"
 #include "comm/own_comm.hpp"
 #include "comm/own_node_rank.hpp"
 #include "comm/own_world_size.hpp"
+#include "comm/progress_thread.hpp"
 #include "comm/transport.hpp"
 
 namespace dtrain::comm {
@@ -34,49 +34,49 @@ class MpiBackend final : public CommunicatorBackend {
           messages_(copy_of(parent)),
           node_(split_by_node(parent, environment.get_int("DTRAIN_RANKS_PER_NODE").value_or(0))),
           deadline_(deadline_of(environment)),
-          group_(collectives_, node_, map_nodes(parent, node_), deadline_) {
-        if (group_.map.nodes() > 1 && environment.get("DTRAIN_PROGRESS_THREAD") != "0") expect_help();
+          queue_(collectives_, node_, map_nodes(parent, node_), deadline_) {
+        if (queue_.map.nodes() > 1 && environment.get("DTRAIN_PROGRESS_THREAD") != "0") expect_help();
     }
 
-    int rank() const override { return group_.rank; }
-    int size() const override { return group_.size; }
-    int nodes() const override { return group_.map.nodes(); }
-    int node() const override { return group_.map.node; }
-    int node_rank() const override { return group_.map.node_rank; }
-    int node_size() const override { return group_.board.size(); }
+    int rank() const override { return queue_.rank; }
+    int size() const override { return queue_.size; }
+    int nodes() const override { return queue_.map.nodes(); }
+    int node() const override { return queue_.map.node; }
+    int node_rank() const override { return queue_.map.node_rank; }
+    int node_size() const override { return queue_.board.size(); }
 
     Request start(const Call& call) override {
         if (call.operation == Operation::send || call.operation == Operation::receive)
             return start_message(call);
         const auto turn = take_turn();
         const auto number = start_collective(call);
-        group_.note_absence();
-        if (group_.map.nodes() > 1 && group_.works()) ask_for_help();
+        queue_.note_absence();
+        if (queue_.map.nodes() > 1 && queue_.works()) ask_for_help();
         return {this, number * 2};
     }
 
     void run(const Call& call) override {
         const auto turn = take_turn();
-        group_.wait(start_collective(call));
+        queue_.wait(start_collective(call));
     }
 
     bool test(std::uintptr_t handle) override {
         const auto turn = take_turn();
         if (handle % 2 == 0) {
-            group_.note_absence();
-            return group_.test(handle / 2);
+            queue_.note_absence();
+            return queue_.test(handle / 2);
         }
         const auto found = under_way_.find(handle);
-        if (!group_.test(found->second.request, found->second.call)) return false;
+        if (!queue_.test(found->second.request, found->second.call)) return false;
         under_way_.erase(found);
         return true;
     }
 
     void wait(std::uintptr_t handle) override {
         const auto turn = take_turn();
-        if (handle % 2 == 0) return group_.wait(handle / 2);
+        if (handle % 2 == 0) return queue_.wait(handle / 2);
         auto message = under_way_.extract(handle);
-        group_.wait(message.mapped().request, message.mapped().call);
+        queue_.wait(message.mapped().request, message.mapped().call);
     }
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
@@ -86,7 +86,7 @@ class MpiBackend final : public CommunicatorBackend {
         const auto window = std::make_shared<Window>(node_, bytes);
         windows_.push_back(window);
         std::vector<std::span<std::byte>> parts(static_cast<std::size_t>(size()));
-        const auto& ranks = group_.map.neighbours();
+        const auto& ranks = queue_.map.neighbours();
         for (std::size_t i = 0; i < ranks.size(); ++i)
             parts[static_cast<std::size_t>(ranks[i])] = window->part(static_cast<int>(i));
         // The window ends with this back end, which is kept, at the latest.
@@ -108,16 +108,16 @@ class MpiBackend final : public CommunicatorBackend {
 
     std::unique_ptr<Transport> open_transport() override {
         run({.operation = Operation::barrier});
-        return mpi_transport(collectives_, node_, group_.map);
+        return mpi_transport(collectives_, node_, queue_.map);
     }
 
     std::unique_ptr<FailureMonitor> open_failure_monitor() override {
         run({.operation = Operation::barrier});
-        return mpi_failure_monitor(collectives_, node_, group_.map, deadline_);
+        return mpi_failure_monitor(collectives_, node_, queue_.map, deadline_);
     }
 
     std::string describe() const override {
-        const int nodes = group_.map.nodes();
+        const int nodes = queue_.map.nodes();
         const auto where = fmt::format("{} on {}: ", counted(size(), "rank"), counted(nodes, "node"));
         if (nodes == 1) return where + "shared memory";
         return where +
@@ -135,9 +135,9 @@ class MpiBackend final : public CommunicatorBackend {
     };
 
     std::uint64_t start_collective(const Call& call) {
-        return group_.start([&](std::uint64_t number) {
-            return group_.map.nodes() == 1 ? on_one_node(group_, call, number)
-                                           : across_nodes(group_, call, number);
+        return queue_.start([&](std::uint64_t number) {
+            return queue_.map.nodes() == 1 ? on_one_node(queue_, call, number)
+                                           : across_nodes(queue_, call, number);
         });
     }
 
@@ -177,7 +177,7 @@ class MpiBackend final : public CommunicatorBackend {
     OwnComm node_;
     std::vector<std::shared_ptr<Window>> windows_;
     std::chrono::seconds deadline_;
-    Group group_;
+    OperationQueue queue_;
     std::uintptr_t messages_started_ = 0;
     std::map<std::uintptr_t, Message> under_way_;
 };

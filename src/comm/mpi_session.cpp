@@ -8,11 +8,11 @@
 #include <dtrain/version.hpp>
 
 #include "comm/deadline.hpp"
-#include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/node_map.hpp"
 #include "comm/own_processors.hpp"
+#include "comm/progress_thread.hpp"
 #include "comm/same_version.hpp"
 #include "comm/start_watch.hpp"
 

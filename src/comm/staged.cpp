@@ -21,8 +21,8 @@ struct Cut {
 };
 
 /// Puts what the others add up of this piece where they reach it.
-void lay_out(Group& group, const std::byte* buffer, Segment piece, std::size_t number) {
-    const auto& board = group.board;
+void lay_out(OperationQueue& queue, const std::byte* buffer, Segment piece, std::size_t number) {
+    const auto& board = queue.board;
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
         const auto share = share_of(piece.bytes, other, board.size());
@@ -31,13 +31,13 @@ void lay_out(Group& group, const std::byte* buffer, Segment piece, std::size_t n
     }
 }
 
-void add_own_share(Group& group, std::byte* buffer, Segment piece, std::size_t number,
+void add_own_share(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number,
                    const ReduceLoop& loop) {
-    const auto& board = group.board;
+    const auto& board = queue.board;
     const auto share = share_of(piece.bytes, board.rank(), board.size());
     if (share.bytes == 0) return;
     auto* const own = buffer + piece.first + share.first;
-    std::vector<const std::byte*>& sources = group.sources;
+    std::vector<const std::byte*>& sources = queue.sources;
     for (int other = 0; other < board.size(); ++other)
         sources[static_cast<std::size_t>(other)] = board.piece(other, 0, number) + share.first;
     sources[static_cast<std::size_t>(board.rank())] = own;
@@ -45,8 +45,8 @@ void add_own_share(Group& group, std::byte* buffer, Segment piece, std::size_t n
     loop(sources, destinations, share.bytes / bytes_of(loop.element));
 }
 
-void take_shares(Group& group, std::byte* buffer, Segment piece, std::size_t number) {
-    const auto& board = group.board;
+void take_shares(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number) {
+    const auto& board = queue.board;
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
         const auto share = share_of(piece.bytes, other, board.size());
@@ -57,9 +57,9 @@ void take_shares(Group& group, std::byte* buffer, Segment piece, std::size_t num
 
 }  // namespace
 
-Task reduce_from_others(Group& group, std::byte* buffer, std::size_t bytes, std::uint64_t number,
+Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t bytes, std::uint64_t number,
                         ReduceLoop loop) {
-    const auto& board = group.board;
+    const auto& board = queue.board;
     const auto ranks = static_cast<std::size_t>(board.size());
     const auto me = static_cast<std::size_t>(board.rank());
     const auto address = [&](std::size_t rank) {
@@ -67,54 +67,54 @@ Task reduce_from_others(Group& group, std::byte* buffer, std::size_t bytes, std:
     };
     // What is read of all ranks at a time fits into the second-level cache.
     const std::size_t part = std::max<std::size_t>(4096, taken_at_once / ranks / 4096 * 4096);
-    group.scratch.resize(std::max(group.scratch.size(), part * ranks));
+    queue.scratch.resize(std::max(queue.scratch.size(), part * ranks));
     const auto own = share_of(bytes, board.rank(), board.size());
     for (std::size_t done = 0; done < own.bytes; done += part) {
         const auto length = std::min(part, own.bytes - done);
         auto* to = buffer + own.first + done;
         for (std::size_t other = 0; other < ranks; ++other) {
-            auto* const taken = group.scratch.data() + other * part;
+            auto* const taken = queue.scratch.data() + other * part;
             if (other != me)
-                group.other_memory.read(static_cast<int>(other), address(other) + own.first + done,
+                queue.other_memory.read(static_cast<int>(other), address(other) + own.first + done,
                                         {taken, length});
-            group.sources[other] = other == me ? to : taken;
+            queue.sources[other] = other == me ? to : taken;
         }
-        loop(group.sources, std::span(&to, 1), length / bytes_of(loop.element));
+        loop(queue.sources, std::span(&to, 1), length / bytes_of(loop.element));
     }
-    group.board.step();
-    co_await all_steps(group);
+    queue.board.step();
+    co_await all_steps(queue);
     for (std::size_t other = 0; other < ranks; ++other) {
         const auto share = share_of(bytes, static_cast<int>(other), board.size());
         if (other == me || share.bytes == 0) continue;
-        group.other_memory.read(static_cast<int>(other), address(other) + share.first,
+        queue.other_memory.read(static_cast<int>(other), address(other) + share.first,
                                 {buffer + share.first, share.bytes});
     }
-    group.board.step();
-    co_await all_steps(group);
+    queue.board.step();
+    co_await all_steps(queue);
 }
 
 // A step moves three pieces on by one station each, so that there is one wait per piece. A piece's memory is
 // used again two steps later, when all ranks have read it.
-Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
+Task reduce_in_pieces(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
     const Cut cut{bytes};
     const auto pieces = cut.pieces();
-    co_await all_steps(group);
+    co_await all_steps(queue);
     for (std::size_t i = 0; i < pieces + 2; ++i) {
-        if (i < pieces) lay_out(group, buffer, cut.piece(i), i);
-        if (i >= 1 && i - 1 < pieces) add_own_share(group, buffer, cut.piece(i - 1), i - 1, loop);
-        if (i >= 2) take_shares(group, buffer, cut.piece(i - 2), i - 2);
-        group.board.step();
-        if (i + 1 < pieces + 2) co_await all_steps(group);
+        if (i < pieces) lay_out(queue, buffer, cut.piece(i), i);
+        if (i >= 1 && i - 1 < pieces) add_own_share(queue, buffer, cut.piece(i - 1), i - 1, loop);
+        if (i >= 2) take_shares(queue, buffer, cut.piece(i - 2), i - 2);
+        queue.board.step();
+        if (i + 1 < pieces + 2) co_await all_steps(queue);
     }
 }
 
-Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Segment> segments, std::size_t max,
-                        Arrived arrived) {
-    const auto& board = group.board;
+Task exchange_in_pieces(OperationQueue& queue, const std::byte* buffer, std::vector<Segment> segments,
+                        std::size_t max, Arrived arrived) {
+    const auto& board = queue.board;
     const auto ranks = static_cast<std::size_t>(board.size());
     const auto me = static_cast<std::size_t>(board.rank());
     const std::size_t part = piece_bytes / ranks / 64 * 64;
-    co_await all_steps(group);
+    co_await all_steps(queue);
     for (std::size_t first = 0, number = 0; first < max; first += part, ++number) {
         for (std::size_t other = 0; other < ranks; ++other) {
             const auto& segment = segments[other];
@@ -122,33 +122,34 @@ Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Segme
             copy_bytes(board.piece(board.rank(), 0, number) + other * part, buffer + segment.first + first,
                        std::min(part, segment.bytes - first));
         }
-        group.board.step();
-        co_await all_steps(group);
-        auto& from = group.sources;
+        queue.board.step();
+        co_await all_steps(queue);
+        auto& from = queue.sources;
         for (std::size_t other = 0; other < ranks; ++other)
             from[other] = board.piece(static_cast<int>(other), 0, number) + me * part;
         from[me] = buffer + segments[me].first + first;
         arrived(from, first, std::min(part, max - first));
     }
-    group.board.step();
+    queue.board.step();
 }
 
-Task show_in_pieces(Group& group, const std::byte* buffer, std::size_t bytes, int root, Arrived arrived) {
-    const auto& board = group.board;
+Task show_in_pieces(OperationQueue& queue, const std::byte* buffer, std::size_t bytes, int root,
+                    Arrived arrived) {
+    const auto& board = queue.board;
     const bool shows = root < 0 || root == board.rank();
     const Cut cut{bytes};
-    co_await all_steps(group);
+    co_await all_steps(queue);
     for (std::size_t number = 0; number < cut.pieces(); ++number) {
         const auto piece = cut.piece(number);
         if (shows) copy_bytes(board.piece(board.rank(), 0, number), buffer + piece.first, piece.bytes);
-        group.board.step();
-        co_await all_steps(group);
-        auto& from = group.sources;
+        queue.board.step();
+        co_await all_steps(queue);
+        auto& from = queue.sources;
         for (int other = 0; other < board.size(); ++other)
             from[static_cast<std::size_t>(other)] = board.piece(other, 0, number);
         arrived(from, piece.first, piece.bytes);
     }
-    group.board.step();
+    queue.board.step();
 }
 
 }  // namespace dtrain::comm

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "comm/group.hpp"
+#include "comm/operation_queue.hpp"
 #include "comm/reduce_loops.hpp"
 
 namespace dtrain::comm {
@@ -32,9 +32,9 @@ inline Segment share_of(std::size_t bytes, int rank, int ranks) {
 /// Reduces `bytes` of every rank's buffer into all of them. The first needs no copies but those that the
 /// system makes: it takes the other ranks' announced buffers from their processes (OtherMemory). Both add in
 /// the order of the ranks.
-Task reduce_from_others(Group& group, std::byte* buffer, std::size_t bytes, std::uint64_t number,
+Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t bytes, std::uint64_t number,
                         ReduceLoop loop);
-Task reduce_in_pieces(Group& group, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
+Task reduce_in_pieces(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 
 /// What has come, a piece of it: `from[i]` is from the node's rank i and belongs to [first, first + bytes)
 /// of what that rank sends to this one.
@@ -43,10 +43,11 @@ using Arrived =
 
 /// Every rank sends segment i of `buffer` to the node's rank i; the longest of all ranks has `longest` bytes.
 /// `arrived` is called for all of [0, longest): what is beyond a segment is no data.
-Task exchange_in_pieces(Group& group, const std::byte* buffer, std::vector<Segment> segments, std::size_t max,
-                        Arrived arrived);
+Task exchange_in_pieces(OperationQueue& queue, const std::byte* buffer, std::vector<Segment> segments,
+                        std::size_t max, Arrived arrived);
 
 /// Every rank shows the same `bytes` to all; with `root` >= 0 only the node's rank `root` does.
-Task show_in_pieces(Group& group, const std::byte* buffer, std::size_t bytes, int root, Arrived arrived);
+Task show_in_pieces(OperationQueue& queue, const std::byte* buffer, std::size_t bytes, int root,
+                    Arrived arrived);
 
 }  // namespace dtrain::comm

@@ -13,9 +13,9 @@
 #include <dtrain/error.hpp>
 
 #include "base/huge_pages.hpp"
-#include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/progress_thread.hpp"
 
 namespace dtrain::comm {
 namespace {

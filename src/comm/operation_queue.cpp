@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/group.hpp"
+#include "comm/operation_queue.hpp"
 
 #include <algorithm>
 #include <sched.h>
@@ -11,9 +11,9 @@
 
 #include "comm/announced.hpp"
 #include "comm/deadline.hpp"
-#include "comm/helper.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/progress_thread.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -27,9 +27,9 @@ constexpr std::chrono::duration<double> short_sleeps_for{0.2};
 constexpr std::chrono::duration<double> no_sleep{0.05};
 
 /// Of this process: what goes on elsewhere must not stand still because this communicator waits.
-std::vector<Group*>& groups() {
-    // Never destroyed: the helper may look here until the process ends.
-    static auto* all = new std::vector<Group*>;
+std::vector<OperationQueue*>& groups() {
+    // Never destroyed: the progress thread may look here until the process ends.
+    static auto* all = new std::vector<OperationQueue*>;
     return *all;
 }
 
@@ -41,7 +41,7 @@ int rank_in(MPI_Comm communicator) {
 
 }  // namespace
 
-Group::Group(MPI_Comm all, MPI_Comm node, NodeMap where, std::chrono::seconds deadline)
+OperationQueue::OperationQueue(MPI_Comm all, MPI_Comm node, NodeMap where, std::chrono::seconds deadline)
     : communicator(all),
       map(std::move(where)),
       board(node),
@@ -58,14 +58,14 @@ Group::Group(MPI_Comm all, MPI_Comm node, NodeMap where, std::chrono::seconds de
     groups().push_back(this);
 }
 
-Group::~Group() {
+OperationQueue::~OperationQueue() {
     const auto turn = take_turn();
     std::erase(groups(), this);
     // What is unfinished belongs to MPI and to ranks that may still write there.
     for (auto number = completed_ + 1; number <= started_; ++number) task(number).abandon();
 }
 
-const std::vector<std::byte*>& Group::parts_of(const Window& window) {
+const std::vector<std::byte*>& OperationQueue::parts_of(const Window& window) {
     auto& parts = parts_[window.id()];
     if (parts.empty())
         for (const int neighbour : map.neighbours())
@@ -74,7 +74,7 @@ const std::vector<std::byte*>& Group::parts_of(const Window& window) {
     return parts;
 }
 
-std::uint64_t Group::next_number() {
+std::uint64_t OperationQueue::next_number() {
     note_agreed_failure(0);
     if (board.alarm() != 0) give_up({});
     const auto number = started_ + 1;
@@ -90,23 +90,23 @@ std::uint64_t Group::next_number() {
     return started_ = number;
 }
 
-void Group::add(std::uint64_t number, Task made) {
+void OperationQueue::add(std::uint64_t number, Task made) {
     task(number) = std::move(made);
     task(number).resume();
     progress();
 }
 
-bool Group::let_all_go_on() {
+bool OperationQueue::let_all_go_on() {
     bool any_left = false;
-    for (auto* group : groups()) {
-        if (group->map.nodes() == 1) continue;
-        group->progress();
-        any_left = any_left || group->works();
+    for (auto* queue : groups()) {
+        if (queue->map.nodes() == 1) continue;
+        queue->progress();
+        any_left = any_left || queue->works();
     }
     return any_left;
 }
 
-bool Group::is_over(const Wait& wait) {
+bool OperationQueue::is_over(const Wait& wait) {
     switch (wait.what) {
         case Wait::For::turn:
             return true;
@@ -126,7 +126,7 @@ bool Group::is_over(const Wait& wait) {
     return true;
 }
 
-bool Group::progress() {
+bool OperationQueue::progress() {
     bool any = false;
     while (works()) {
         auto& front = task(completed_ + 1);
@@ -140,7 +140,7 @@ bool Group::progress() {
     return any;
 }
 
-void Group::complete_front() {
+void OperationQueue::complete_front() {
     const auto number = completed_ + 1;
     auto& front = task(number);
     if (request_error_ != MPI_SUCCESS) {
@@ -156,14 +156,14 @@ void Group::complete_front() {
     board.note_finished(number);
 }
 
-bool Group::test(std::uint64_t number) {
+bool OperationQueue::test(std::uint64_t number) {
     progress();
     if (completed_ < number) check_others_wait();
     if (completed_ >= number) wait(number);
     return completed_ >= number;
 }
 
-void Group::wait(std::uint64_t number) {
+void OperationQueue::wait(std::uint64_t number) {
     if (completed_ < number) {
         board.note_waits(number, board.announcement(board.rank(), number).operation);
         Backoff backoff(crowded_);
@@ -181,7 +181,7 @@ void Group::wait(std::uint64_t number) {
     if (const auto failure = failures_.extract(number)) std::rethrow_exception(failure.mapped());
 }
 
-void Group::sleep(const Wait& wait, std::chrono::duration<double> waited) {
+void OperationQueue::sleep(const Wait& wait, std::chrono::duration<double> waited) {
     bool others_work = map.nodes() > 1 || waited < short_sleeps_for;
     for (auto* other : groups()) {
         if (other == this) continue;
@@ -204,23 +204,23 @@ void Group::sleep(const Wait& wait, std::chrono::duration<double> waited) {
     }
 }
 
-bool Group::others_gave_up() {
+bool OperationQueue::others_gave_up() {
     return board.alarm() != 0 || side_channel_.hears_alarm();
 }
 
-bool Group::is_too_late(std::chrono::duration<double> waited) {
+bool OperationQueue::is_too_late(std::chrono::duration<double> waited) {
     return (deadline_.count() > 0 && waited > deadline_) || others_gave_up();
 }
 
-void Group::check_deadline(const Backoff& backoff) {
+void OperationQueue::check_deadline(const Backoff& backoff) {
     if (const auto waited = backoff.waited(); is_too_late(waited)) give_up(waited);
 }
 
-void Group::check_others_wait() {
+void OperationQueue::check_others_wait() {
     if (others_gave_up()) give_up({});
 }
 
-void Group::give_up(std::chrono::duration<double> waited) {
+void OperationQueue::give_up(std::chrono::duration<double> waited) {
     note_broken();
     if (works()) {
         const auto number = completed_ + 1;
@@ -237,7 +237,7 @@ void Group::give_up(std::chrono::duration<double> waited) {
 }
 
 /// Who has another number among all ranks of the job is called by that one too: it is the one in reports.
-std::vector<MissingRank> Group::missing(std::uint64_t number) {
+std::vector<MissingRank> OperationQueue::missing(std::uint64_t number) {
     auto missing = side_channel_.missing(map, board, number);
     for (auto& [other, why] : missing)
         if (const int in_job = world_ranks_[static_cast<std::size_t>(other)]; in_job != other)
@@ -245,7 +245,7 @@ std::vector<MissingRank> Group::missing(std::uint64_t number) {
     return missing;
 }
 
-bool Group::test(MPI_Request& request, const Call& call) {
+bool OperationQueue::test(MPI_Request& request, const Call& call) {
     int complete = 0;
     const int code = MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
     check(code, std::string(name_of(call.operation)).c_str());
@@ -253,7 +253,7 @@ bool Group::test(MPI_Request& request, const Call& call) {
     return complete != 0;
 }
 
-void Group::wait(MPI_Request& request, const Call& call) {
+void OperationQueue::wait(MPI_Request& request, const Call& call) {
     Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
     while (!test(request, call)) {

@@ -8,14 +8,15 @@
 /// only while somebody calls it.
 namespace dtrain::comm {
 
-/// Held by whoever works with the operations of this process: the thread of the program, or the helper.
+/// Held by whoever works with the operations of this process: the thread of the program, or the progress
+/// thread.
 using Turn = std::unique_lock<std::recursive_mutex>;
 
-/// Waits for the helper to pause. Without a helper this costs and does nothing.
+/// Waits for the progress thread to pause. Without a progress thread this costs and does nothing.
 Turn take_turn();
 
 /// Says that operations across nodes will come. From here on every turn is taken. When MPI was initialised
-/// without MPI_THREAD_MULTIPLE there will be no helper.
+/// without MPI_THREAD_MULTIPLE there will be no progress thread.
 void expect_help();
 bool has_help();
 

@@ -25,14 +25,14 @@ namespace dtrain::comm {
 /// What the operations of one communicator work with, and the queue in which they go on: each announces
 /// itself when it is started and gets its turn when all before it are complete, so that all ranks do the same
 /// things in the same order.
-class Group {
+class OperationQueue {
   public:
     /// Collective. `communicator` is of all ranks, `node` of those of this node; they belong to the caller. A
     /// deadline of 0 s is none.
-    Group(MPI_Comm communicator, MPI_Comm node, NodeMap map, std::chrono::seconds deadline);
-    Group(const Group&) = delete;
-    Group& operator=(const Group&) = delete;
-    ~Group();
+    OperationQueue(MPI_Comm communicator, MPI_Comm node, NodeMap map, std::chrono::seconds deadline);
+    OperationQueue(const OperationQueue&) = delete;
+    OperationQueue& operator=(const OperationQueue&) = delete;
+    ~OperationQueue();
 
     const MPI_Comm communicator;
     const NodeMap map;
@@ -108,8 +108,8 @@ class Group {
 };
 
 /// To wait until every rank of the node has come as far as this one.
-inline Waiting all_steps(const Group& group) {
-    return {{.what = Wait::For::steps, .value = group.board.steps()}};
+inline Waiting all_steps(const OperationQueue& queue) {
+    return {{.what = Wait::For::steps, .value = queue.board.steps()}};
 }
 
 }  // namespace dtrain::comm

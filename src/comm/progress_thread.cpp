@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/helper.hpp"
+#include "comm/progress_thread.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/quiet_thread.hpp"
-#include "comm/group.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/operation_queue.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -44,7 +44,7 @@ class ProgressThread {
     void help(const std::stop_token& stop) {
         Turn turn(mutex_);
         while (woken_.wait(turn, stop, [this] { return asked_; }) && !stop.stop_requested()) {
-            asked_ = Group::let_all_go_on();
+            asked_ = OperationQueue::let_all_go_on();
             turn.unlock();
             std::this_thread::sleep_for(poll_interval);
             turn.lock();
@@ -58,7 +58,7 @@ class ProgressThread {
     std::jthread thread_;  // ends before what it works with
 };
 
-ProgressThread& helper() {
+ProgressThread& progress_thread() {
     static ProgressThread only;
     return only;
 }
@@ -66,23 +66,23 @@ ProgressThread& helper() {
 }  // namespace
 
 Turn take_turn() {
-    return helper().turn();
+    return progress_thread().turn();
 }
 
 void expect_help() {
-    helper().expect();
+    progress_thread().expect();
 }
 
 bool has_help() {
-    return helper().is_expected();
+    return progress_thread().is_expected();
 }
 
 void ask_for_help() {
-    helper().ask();
+    progress_thread().ask();
 }
 
 void end_help() {
-    helper().end();
+    progress_thread().end();
 }
 
 }  // namespace dtrain::comm
