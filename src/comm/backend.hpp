@@ -9,8 +9,8 @@
 
 #include <dtrain/communicator.hpp>
 
+#include "comm/captured_operations.hpp"
 #include "comm/failure_monitor.hpp"
-#include "comm/recorded_operations.hpp"
 
 namespace dtrain {
 
@@ -37,7 +37,7 @@ class CommunicatorBackend {
     virtual std::unique_ptr<comm::FailureMonitor> open_failure_monitor() = 0;
 
     /// Nothing where there are none.
-    virtual comm::RecordedOperations* recorded_operations() { return nullptr; }
+    virtual comm::CapturedOperations* captured_operations() { return nullptr; }
 
     virtual int nodes() const = 0;
     virtual int node() const = 0;       ///< number of this rank's node

@@ -31,16 +31,16 @@ void refuse_what_nccl_has_not(const Call& call) {
                         name_of(call.operation), call.tag));
 }
 
-class NcclRecorded final : public RecordedOperations {
+class NcclCaptured final : public CapturedOperations {
   public:
-    NcclRecorded(NcclPort& port, NcclQueue& queue) : port_(port), queue_(queue) {}
+    NcclCaptured(NcclPort& port, NcclQueue& queue) : port_(port), queue_(queue) {}
 
-    std::string why_not() const override { return port_.why_not_recorded(); }
-    void begin_recording() override { queue_.begin_recording(); }
-    void end_recording() override { queue_.end_recording(); }
+    std::string why_not() const override { return port_.why_not_captured(); }
+    void begin_capture() override { queue_.begin_capture(); }
+    void end_capture() override { queue_.end_capture(); }
 
     std::size_t fork(const Call& call) override {
-        queue_.record(call);
+        queue_.capture(call);
         return port_.forked();
     }
     void join(std::size_t operation) override { port_.join(operation); }
@@ -130,7 +130,7 @@ class NcclBackend final : public CommunicatorBackend {
         return nccl_backend(mpi_.split(color, key), options, make_port_);
     }
 
-    RecordedOperations* recorded_operations() override { return &recorded_; }
+    CapturedOperations* captured_operations() override { return &captured_; }
 
     std::unique_ptr<Transport> open_transport() override { return over_mpi_->open_transport(); }
     std::unique_ptr<FailureMonitor> open_failure_monitor() override {
@@ -168,7 +168,7 @@ class NcclBackend final : public CommunicatorBackend {
     std::unique_ptr<NcclPort> port_;
     NcclQueue queue_;
     NcclMemory memory_;
-    NcclRecorded recorded_{*port_, queue_};
+    NcclCaptured captured_{*port_, queue_};
     int parts_made_ = 0;
 };
 

@@ -116,16 +116,16 @@ class GpuPort final : public NcclPort {
         return answer_of(error, "an operation on the GPU");
     }
 
-    std::string why_not_recorded() const override {
+    std::string why_not_captured() const override {
         constexpr int min = 11030;  // of CUDA, says NCCL's guide; all NCCLs that this builds with can do it
         int driver = 0;
         cudaDriverGetVersion(&driver);
         if (driver == 0 || driver >= min) return "";
-        return fmt::format("the driver has CUDA {}, and recording NCCL needs 11.3",
+        return fmt::format("the driver has CUDA {}, and capturing NCCL needs 11.3",
                            cuda_version_text(driver));
     }
 
-    // A recorded stream that another one waits for is recorded with it.
+    // A captured stream that another one waits for is captured with it.
     NcclAnswer fork(const Call& call) override {
         return issue({&call, 1});
     }

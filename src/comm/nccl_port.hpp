@@ -32,9 +32,9 @@ class NcclPort {
     virtual std::size_t mark() = 0;
     virtual NcclAnswer reached(std::size_t mark) = 0;  ///< a mark that was reached is gone
 
-    /// Why operations cannot be recorded; "" when they can.
-    virtual std::string why_not_recorded() const = 0;
-    /// While the stream that computes is recorded: issue(), of one; then, once it is done, a mark behind it.
+    /// Why operations cannot be captured; "" when they can.
+    virtual std::string why_not_captured() const = 0;
+    /// While the stream that computes is captured: issue(), of one; then, once it is done, a mark behind it.
     virtual NcclAnswer fork(const Call& call) = 0;
     virtual std::size_t forked() = 0;
     /// What the stream that computes is given from now on waits for it. @throws NcclError

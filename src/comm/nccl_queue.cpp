@@ -35,19 +35,19 @@ std::uint64_t NcclQueue::start(const Call& call) {
     return add(NcclPhase::issuing, call);
 }
 
-void NcclQueue::begin_recording() {
+void NcclQueue::begin_capture() {
     drain();
-    is_recording_ = true;
+    is_capturing_ = true;
 }
 
-void NcclQueue::end_recording() {
-    is_recording_ = false;
+void NcclQueue::end_capture() {
+    is_capturing_ = false;
     if (const auto abort_now = std::exchange(abort_later_, nullptr)) abort_now();
     if (failure_) std::rethrow_exception(failure_);
 }
 
-void NcclQueue::record(const Call& call) {
-    wait(add(NcclPhase::recording, call));
+void NcclQueue::capture(const Call& call) {
+    wait(add(NcclPhase::capturing, call));
 }
 
 void NcclQueue::expect_all_well() {
@@ -207,7 +207,7 @@ void NcclQueue::hand_over(Batch& batch) {
         batch.answer = port_.join();
     else if (batch.hand_over == NcclPhase::leaving)
         batch.answer = port_.leave();
-    else if (batch.hand_over == NcclPhase::recording)
+    else if (batch.hand_over == NcclPhase::capturing)
         batch.answer = port_.fork(batch.calls.front());
     else {
         std::vector<Call> calls;
@@ -261,7 +261,7 @@ void NcclQueue::give_up(std::chrono::duration<double> waited, const std::string&
                         .number = batch->first,
                         .waited = waited,
                         .rank = failure_monitor_.rank()};
-    if (is_recording_) {
+    if (is_capturing_) {
         failure_ = nccl_failure(wait, absence, own_reason, "");
         abort_later_ = [=, this] { failure_ = nccl_failure(wait, absence, own_reason, abort()); };
     } else {
@@ -279,18 +279,18 @@ std::string NcclQueue::abort() {
         }
     };
     const auto meanwhile = [&] {
-        destroy_recordings();
+        destroy_graphs();
         let_mpi_work();
     };
     const bool ended = ends_within(abort_within_, port_.aborter(), meanwhile);
-    destroy_recordings();
+    destroy_graphs();
     if (ended) return "";
     return fmt::format("; ncclCommAbort did not return within {:.1f} s",
                        std::chrono::duration<double>(abort_within_).count());
 }
 
-// NCCL's kernels end by themselves when it is aborted, and then the runs of recordings do.
-void NcclQueue::destroy_recordings() {
+// NCCL's kernels end by themselves when it is aborted, and then the runs of graphs do.
+void NcclQueue::destroy_graphs() {
     for (; !running_.empty(); running_.pop_front()) {
         const auto& mark = running_.front().mark;
         if (mark && port_.reached(*mark).state == NcclState::in_progress) return;

@@ -40,14 +40,14 @@ class NcclQueue {
     bool test(std::uint64_t number);
     void wait(std::uint64_t number);
 
-    /// Waits for all operations; the stream that computes may be recorded then.
-    void begin_recording();
-    /// After that, when what was recorded in vain is destroyed: NCCL's abort waits for it, and so begins here
+    /// Waits for all operations; the stream that computes may be captured then.
+    void begin_capture();
+    /// After that, when what was captured in vain is destroyed: NCCL's abort waits for it, and so begins here
     /// when something failed meanwhile. @throws what has ended everything
-    void end_recording();
-    /// Hands one over to the recording of the stream that computes, and waits until it is there. Nothing else
+    void end_capture();
+    /// Hands one over to the graph of the stream that computes, and waits until it is there. Nothing else
     /// is under way.
-    void record(const Call& call);
+    void capture(const Call& call);
     /// @throws what has ended everything, here or on another rank
     void expect_all_well();
     /// What the stream that computes was given up to now is an operation that goes on, whose number this is.
@@ -92,7 +92,7 @@ class NcclQueue {
     [[noreturn]] void fail(const NcclAnswer& answer);
     [[noreturn]] void give_up(std::chrono::duration<double> waited, const std::string& own_reason = "");
     std::string abort();
-    void destroy_recordings();
+    void destroy_graphs();
 
     NcclPort& port_;
     FailureMonitor& failure_monitor_;
@@ -105,8 +105,8 @@ class NcclQueue {
     std::deque<Batch> running_;
     std::map<std::uint64_t, std::exception_ptr> refused_;
     std::exception_ptr failure_;
-    bool is_recording_ = false;
-    std::function<void()> abort_later_;  ///< after a failure while something is recorded
+    bool is_capturing_ = false;
+    std::function<void()> abort_later_;  ///< after a failure while something is captured
     std::vector<std::function<void()>> destroys_;
 };
 

@@ -24,9 +24,9 @@ struct NcclAnswer {
     std::string reason;  ///< for people
 };
 
-/// The communicator is being made, an operation handed over to NCCL, or to a recording, done by the GPU, the
+/// The communicator is being made, an operation handed over to NCCL, or to a graph, done by the GPU, the
 /// communicator ended.
-enum class NcclPhase : std::uint8_t { joining, issuing, recording, running, leaving };
+enum class NcclPhase : std::uint8_t { joining, issuing, capturing, running, leaving };
 
 /// What a rank that waits sees.
 struct NcclPoll {

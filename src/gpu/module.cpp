@@ -3,32 +3,32 @@
 // What programs open, see kernels/gpu.hpp.
 #include <dtrain/error.hpp>
 
+#include "gpu/event.hpp"
+#include "gpu/graph.hpp"
 #include "gpu/machine.hpp"
-#include "gpu/mark.hpp"
 #include "gpu/memory.hpp"
 #include "gpu/operators.hpp"
 #include "gpu/operators/joined.hpp"
-#include "gpu/recording.hpp"
 #include "kernels/gpu.hpp"
 
 namespace dtrain::gpu {
 namespace {
 
-class Recorded final : public Kernel {
+class Captured final : public Kernel {
   public:
-    Recorded(const Stream& stream, const std::function<void()>& give, kernels::Gpu::Given& given)
-        : stream_(stream), recording_(stream, give), given_(given) {
-        given_.last_recorded = recording_.parts();
+    Captured(const Stream& stream, const std::function<void()>& give, kernels::Gpu::Given& given)
+        : stream_(stream), graph_(stream, give), given_(given) {
+        given_.last_captured = graph_.parts();
     }
 
     void run() override {
-        recording_.run(stream_);
-        ++given_.recordings_run;
+        graph_.run(stream_);
+        ++given_.graphs_run;
     }
 
   private:
     const Stream& stream_;
-    Recording recording_;
+    Graph graph_;
     kernels::Gpu::Given& given_;
 };
 
@@ -52,8 +52,8 @@ class UploadStream final : public kernels::Gpu::Uploads {
     const Stream& computing_;
     kernels::Gpu::Copies& up_;
     Stream stream_;
-    Mark uploaded_;
-    Mark read_;
+    Event uploaded_;
+    Event read_;
 };
 
 class OneGpu final : public kernels::Gpu {
@@ -94,8 +94,8 @@ class OneGpu final : public kernels::Gpu {
         auto joined = make_joined_kernel(context_, links);
         return joined ? std::move(joined) : gpu::make_chain_kernel(context_, links, inner);
     }
-    std::unique_ptr<Kernel> recorded(const std::function<void()>& give) override {
-        return std::make_unique<Recorded>(context_.stream, give, given_);
+    std::unique_ptr<Kernel> captured(const std::function<void()>& give) override {
+        return std::make_unique<Captured>(context_.stream, give, given_);
     }
     std::unique_ptr<Uploads> uploads() override {
         return std::make_unique<UploadStream>(context_.stream, given_.up);

@@ -56,7 +56,7 @@ class Gpu {
 
     /// All that `give` gives to the GPU, which it does not compute now, but at each run() of what is
     /// returned.
-    virtual std::unique_ptr<Kernel> recorded(const std::function<void()>& give) = 0;
+    virtual std::unique_ptr<Kernel> captured(const std::function<void()>& give) = 0;
 
     /// For who counts what a step costs.
     struct Copies {
@@ -69,10 +69,10 @@ class Gpu {
         }
     };
     struct Given {
-        Copies up;    ///< from this process' memory; what is recorded counts once
+        Copies up;    ///< from this process' memory; what is captured counts once
         Copies down;  ///< to it
-        std::size_t recordings_run = 0;
-        std::vector<std::string> last_recorded;  ///< the parts of the last recording: kernels, copies
+        std::size_t graphs_run = 0;
+        std::vector<std::string> last_captured;  ///< the parts of the last graph: kernels, copies
     };
     const Given& given() const { return given_; }
 

@@ -37,10 +37,10 @@ void BucketSums::add(std::size_t number) {
     give_back(number);
 }
 
-void BucketSums::start_recorded(std::size_t number) {
+void BucketSums::start_captured(std::size_t number) {
     const auto bytes = std::as_writable_bytes(buckets_[number]);
     forked_[number] = comm::backend_of(communicator_)
-                          ->recorded_operations()
+                          ->captured_operations()
                           ->fork({.operation = comm::Operation::allreduce,
                                   .element = comm::ElementType::float32,
                                   .send = bytes.data(),
@@ -48,8 +48,8 @@ void BucketSums::start_recorded(std::size_t number) {
                                   .count = buckets_[number].size()});
 }
 
-void BucketSums::wait_recorded(std::size_t number) {
-    comm::backend_of(communicator_)->recorded_operations()->join(forked_[number]);
+void BucketSums::wait_captured(std::size_t number) {
+    comm::backend_of(communicator_)->captured_operations()->join(forked_[number]);
 }
 
 }  // namespace dtrain::program

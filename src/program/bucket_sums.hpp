@@ -25,9 +25,9 @@ class BucketSums {
     /// start() and wait()
     void add(std::size_t number);
 
-    /// In a recording, where the communicator can do that.
-    void start_recorded(std::size_t number);
-    void wait_recorded(std::size_t number);
+    /// In a graph, where the communicator can do that.
+    void start_captured(std::size_t number);
+    void wait_captured(std::size_t number);
 
     /// MPI moves data only while it is called.
     void progress() {

@@ -56,7 +56,7 @@ class CompiledProgram {
     VirtualRanks virtual_ranks() const;
     std::vector<OperatorTime> profile() const;
     std::chrono::nanoseconds exchange_time() const { return exchange_time_; }
-    /// No sum over ranks is a part of a recording.
+    /// No sum over ranks is a part of a graph.
     bool sees_exchanges() const;
 
   private:
@@ -105,8 +105,8 @@ class CompiledProgram {
 
     /// Steps after each other that the device does at once, or one that it does not.
     struct Piece {
-        std::unique_ptr<kernels::Kernel> recording;
-        std::size_t step = 0;  // where there is no recording
+        std::unique_ptr<kernels::Kernel> graph;
+        std::size_t step = 0;  // where there is no graph
     };
 
     void note_what_can_be_added(std::size_t second);
@@ -132,10 +132,10 @@ class CompiledProgram {
     bool is_waited_for(const Step& step) const;
     void run_timed(Step& step);
     void run_step(const Step& step);
-    void run_recorded(Part part);
-    std::vector<Piece> recorded(Part part);
+    void run_captured(Part part);
+    std::vector<Piece> captured(Part part);
     static bool is_sum(const Step& step);
-    void record(const Step& step);
+    void capture(const Step& step);
     void progress();
 
     Program program_;

@@ -81,11 +81,11 @@ class ComputeDevice {
 
     /// All that `give` gives to it, to be computed at each run() of what is returned; nothing where that
     /// gains nothing.
-    virtual std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) = 0;
-    virtual bool records() const = 0;
-    /// The same with sums of buckets in it (BucketSums::start_recorded()), where records_sums().
-    virtual std::unique_ptr<kernels::Kernel> recorded_with_sums(const std::function<void()>& give) = 0;
-    virtual bool records_sums() const = 0;
+    virtual std::unique_ptr<kernels::Kernel> captured(const std::function<void()>& give) = 0;
+    virtual bool captures() const = 0;
+    /// The same with sums of buckets in it (BucketSums::start_captured()), where captures_sums().
+    virtual std::unique_ptr<kernels::Kernel> captured_with_sums(const std::function<void()>& give) = 0;
+    virtual bool captures_sums() const = 0;
 
     /// What a step uses of the caller's is there after begin_step(), and the caller may write it again after
     /// end_step().

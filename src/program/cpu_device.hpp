@@ -46,12 +46,12 @@ class CpuDevice final : public ComputeDevice {
 
     std::function<void()> make_average(const VariableNames& variables) override;
 
-    std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>&) override { return nullptr; }
-    bool records() const override { return false; }
-    std::unique_ptr<kernels::Kernel> recorded_with_sums(const std::function<void()>&) override {
+    std::unique_ptr<kernels::Kernel> captured(const std::function<void()>&) override { return nullptr; }
+    bool captures() const override { return false; }
+    std::unique_ptr<kernels::Kernel> captured_with_sums(const std::function<void()>&) override {
         return nullptr;
     }
-    bool records_sums() const override { return false; }
+    bool captures_sums() const override { return false; }
 
     void begin_step(const StepUses& uses) override;
     void end_step() override {}

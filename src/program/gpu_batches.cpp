@@ -21,7 +21,7 @@ TensorView GpuBatches::here(const std::string& variable) const {
     return views_.at(variable);
 }
 
-// Not part of a recording: the copies alone, not the whole step, keep the next batch from coming.
+// Not part of a graph: the copies alone, not the whole step, keep the next batch from coming.
 void GpuBatches::bring() {
     if (!uploads_) return;
     uploads_->to_gpu(staging_.get(), here_.get(), there_.bytes);

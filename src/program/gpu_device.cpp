@@ -36,7 +36,7 @@ GpuDevice::GpuDevice(StateOnGpu& on_gpu, State state, Communicator communicator,
       mirrors_(gpu_),
       server_kernels_(gpu_, state_) {
     if (!reaches_gpu_) return;
-    why_no_runs_ = why_sums_are_not_recorded(communicator_);
+    why_no_runs_ = why_sums_are_not_captured(communicator_);
     if (why_no_runs_.empty()) runs_.emplace(gpu_, communicator_);
 }
 
@@ -92,7 +92,7 @@ BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {
     std::unique_ptr<StagedBuckets> staged;
     if (communicator_.size() > 1 && !reaches_gpu_)
         staged = std::make_unique<StagedBuckets>(gpu_, all_of(buckets));
-    // Of zeros: what NCCL makes when it first adds so many numbers, it need not make while it is recorded.
+    // Of zeros: what NCCL makes when it first adds so many numbers, it need not make while it is captured.
     if (runs_)
         for (const auto& bucket : buckets) communicator_.allreduce_sum(bucket);
     return {communicator_, std::move(buckets), std::move(staged)};

@@ -50,14 +50,14 @@ class GpuDevice final : public ComputeDevice {
 
     std::function<void()> make_average(const VariableNames& variables) override;
 
-    std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) override {
-        return gpu_->recorded(give);
+    std::unique_ptr<kernels::Kernel> captured(const std::function<void()>& give) override {
+        return gpu_->captured(give);
     }
-    bool records() const override { return true; }
-    std::unique_ptr<kernels::Kernel> recorded_with_sums(const std::function<void()>& give) override {
-        return runs_->recorded(give);
+    bool captures() const override { return true; }
+    std::unique_ptr<kernels::Kernel> captured_with_sums(const std::function<void()>& give) override {
+        return runs_->captured(give);
     }
-    bool records_sums() const override { return runs_.has_value(); }
+    bool captures_sums() const override { return runs_.has_value(); }
 
     void begin_step(const StepUses& uses) override;
     void end_step() override;
@@ -81,7 +81,7 @@ class GpuDevice final : public ComputeDevice {
     StateOnGpu& on_gpu_;
     Communicator communicator_;
     bool reaches_gpu_;
-    std::optional<GpuRuns> runs_;  // nothing: sums are no part of recordings
+    std::optional<GpuRuns> runs_;  // nothing: sums are no part of graphs
     std::string why_no_runs_;
     std::optional<GpuBatches> batches_;
     GpuMirrors mirrors_;

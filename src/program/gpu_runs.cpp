@@ -15,32 +15,31 @@ namespace {
 
 using kernels::Kernel;
 
-/// One recording, as long as no rank has failed.
-class WatchedRecording final : public Kernel {
+/// One graph, as long as no rank has failed.
+class WatchedGraph final : public Kernel {
   public:
-    WatchedRecording(std::unique_ptr<Kernel> recording, comm::RecordedOperations& operations)
-        : recording_(std::make_shared<std::unique_ptr<Kernel>>(std::move(recording))),
-          operations_(operations) {
-        operations_.on_failure([weak = std::weak_ptr(recording_)] {
+    WatchedGraph(std::unique_ptr<Kernel> graph, comm::CapturedOperations& operations)
+        : graph_(std::make_shared<std::unique_ptr<Kernel>>(std::move(graph))), operations_(operations) {
+        operations_.on_failure([weak = std::weak_ptr(graph_)] {
             if (const auto held = weak.lock()) held->reset();
         });
     }
 
     void run() override {
         operations_.begin_run();
-        (*recording_)->run();
+        (*graph_)->run();
         operations_.note_run();
     }
 
   private:
-    std::shared_ptr<std::unique_ptr<Kernel>> recording_;
-    comm::RecordedOperations& operations_;
+    std::shared_ptr<std::unique_ptr<Kernel>> graph_;
+    comm::CapturedOperations& operations_;
 };
 
 std::string own_reason(const Communicator& communicator) {
     if (Environment::of_this_process().get("DTRAIN_NCCL_GRAPH").value_or("") == "0")
         return "DTRAIN_NCCL_GRAPH is 0";
-    return comm::backend_of(communicator)->recorded_operations()->why_not();
+    return comm::backend_of(communicator)->captured_operations()->why_not();
 }
 
 }  // namespace
@@ -48,21 +47,21 @@ std::string own_reason(const Communicator& communicator) {
 GpuRuns::GpuRuns(std::shared_ptr<kernels::Gpu> gpu, Communicator communicator)
     : gpu_(std::move(gpu)),
       communicator_(std::move(communicator)),
-      operations_(comm::backend_of(communicator_)->recorded_operations()),
+      operations_(comm::backend_of(communicator_)->captured_operations()),
       poll_(gpu_->poll_before_waits(
           [operations = operations_] { operations->wait_run(operations->last_run()); })) {}
 
-std::unique_ptr<Kernel> GpuRuns::recorded(const std::function<void()>& give) {
-    operations_->begin_recording();
-    std::unique_ptr<Kernel> recording;
+std::unique_ptr<Kernel> GpuRuns::captured(const std::function<void()>& give) {
+    operations_->begin_capture();
+    std::unique_ptr<Kernel> graph;
     try {
-        recording = gpu_->recorded(give);
+        graph = gpu_->captured(give);
     } catch (...) {
-        operations_->end_recording();
+        operations_->end_capture();
         throw;
     }
-    operations_->end_recording();
-    return std::make_unique<WatchedRecording>(std::move(recording), *operations_);
+    operations_->end_capture();
+    return std::make_unique<WatchedGraph>(std::move(graph), *operations_);
 }
 
 void GpuRuns::end_part() {
@@ -70,7 +69,7 @@ void GpuRuns::end_part() {
     before_last_part_ = std::exchange(last_part_, operations_->last_run());
 }
 
-std::string why_sums_are_not_recorded(const Communicator& communicator) {
+std::string why_sums_are_not_captured(const Communicator& communicator) {
     const auto own = own_reason(communicator);
     auto rank = own.empty() ? communicator.size() : communicator.rank();
     communicator.allreduce(std::span(&rank, 1), Reduction::min);

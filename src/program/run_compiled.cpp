@@ -19,8 +19,8 @@ bool CompiledProgram::is_of(const Step& step, Part part) {
 
 void CompiledProgram::run_part(Part part) {
     device_->begin_step({.data = part != Part::rest, .writes_state = writes_state_});
-    if (device_->records() && !profiles_)
-        run_recorded(part);
+    if (device_->captures() && !profiles_)
+        run_captured(part);
     else
         for (auto& step : steps_)
             if (is_of(step, part)) run_timed(step);
@@ -48,12 +48,12 @@ void CompiledProgram::run_timed(Step& step) {
     ++step.time.calls;
 }
 
-void CompiledProgram::run_recorded(Part part) {
+void CompiledProgram::run_captured(Part part) {
     auto& pieces = pieces_[part];
-    if (pieces.empty()) pieces = recorded(part);
+    if (pieces.empty()) pieces = captured(part);
     for (const auto& piece : pieces) {
-        if (piece.recording)
-            piece.recording->run();
+        if (piece.graph)
+            piece.graph->run();
         else
             run_timed(steps_[piece.step]);
         progress();
@@ -65,45 +65,45 @@ bool CompiledProgram::is_sum(const Step& step) {
 }
 
 bool CompiledProgram::sees_exchanges() const {
-    return profiles_ || !device_->records_sums() || std::ranges::none_of(steps_, is_sum);
+    return profiles_ || !device_->captures_sums() || std::ranges::none_of(steps_, is_sum);
 }
 
-void CompiledProgram::record(const Step& step) {
+void CompiledProgram::capture(const Step& step) {
     if (step.action == Action::compute) kernels_[step.number]->run();
-    if (step.action == Action::start || step.action == Action::exchange) buckets_.start_recorded(step.number);
-    if (step.action == Action::wait || step.action == Action::exchange) buckets_.wait_recorded(step.number);
+    if (step.action == Action::start || step.action == Action::exchange) buckets_.start_captured(step.number);
+    if (step.action == Action::wait || step.action == Action::exchange) buckets_.wait_captured(step.number);
 }
 
 // Whatever the device does without others from one step that is not so to the next; with the sums over ranks
-// where it can. A recording waits for the sums that it starts, be it at its end.
-std::vector<CompiledProgram::Piece> CompiledProgram::recorded(Part part) {
+// where it can. A graph waits for the sums that it starts, be it at its end.
+std::vector<CompiledProgram::Piece> CompiledProgram::captured(Part part) {
     std::vector<Piece> pieces;
     std::vector<std::size_t> together;
     std::set<std::size_t> started;  // buckets
     const auto end_piece = [&] {
         if (together.empty()) return;
         const auto give = [&] {
-            for (const auto number : together) record(steps_[number]);
-            for (const auto bucket : started) buckets_.wait_recorded(bucket);
+            for (const auto number : together) capture(steps_[number]);
+            for (const auto bucket : started) buckets_.wait_captured(bucket);
         };
         const bool sums =
             std::ranges::any_of(together, [&](std::size_t number) { return is_sum(steps_[number]); });
-        pieces.push_back({sums ? device_->recorded_with_sums(give) : device_->recorded(give)});
+        pieces.push_back({sums ? device_->captured_with_sums(give) : device_->captured(give)});
         together.clear();
         started.clear();
     };
     for (std::size_t number = 0; number < steps_.size(); ++number) {
         const auto& step = steps_[number];
         if (!is_of(step, part)) continue;
-        const bool is_recorded_sum = device_->records_sums() && is_sum(step);
-        if (!is_recorded_sum && step.action != Action::compute) {
+        const bool is_captured_sum = device_->captures_sums() && is_sum(step);
+        if (!is_captured_sum && step.action != Action::compute) {
             end_piece();
             pieces.push_back({nullptr, number});
             continue;
         }
-        if (is_recorded_sum && step.action == Action::start) started.insert(step.number);
+        if (is_captured_sum && step.action == Action::start) started.insert(step.number);
         const bool was_waited_for =
-            is_recorded_sum && step.action == Action::wait && started.erase(step.number) == 0;
+            is_captured_sum && step.action == Action::wait && started.erase(step.number) == 0;
         if (!was_waited_for) together.push_back(number);
     }
     end_piece();

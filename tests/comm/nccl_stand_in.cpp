@@ -103,16 +103,16 @@ struct CUstream_st {
     std::uint64_t put = 0;
     std::uint64_t done = 0;
     ncclComm* used_by = nullptr;
-    dtrain::gpu::StreamWork* recorded_with = nullptr;  ///< it is a branch of what that one records
-    int recorded = 0;                                  ///< operations of that branch
+    dtrain::gpu::StreamWork* captured_with = nullptr;  ///< it is a branch of what that one captures
+    int captured = 0;                                  ///< operations of that branch
 };
 
 struct CUevent_st {
     CUstream_st* stream = nullptr;
     std::uint64_t position = 0;
     Computing computing = nullptr;  ///< of which it is a point, in place of `stream`
-    dtrain::gpu::StreamWork* recorded_with = nullptr;
-    int recorded = 0;
+    dtrain::gpu::StreamWork* captured_with = nullptr;
+    int captured = 0;
 
     bool reached() const {
         if (computing) return computing->advance(position);
@@ -133,7 +133,7 @@ struct ncclComm {
     int registered = 0;
     bool finalized = false;
     std::atomic<bool> aborted = false;
-    std::shared_ptr<int> recordings = std::make_shared<int>(0);  ///< each has it as well
+    std::shared_ptr<int> graphs = std::make_shared<int>(0);  ///< each has it as well
 };
 
 namespace {
@@ -243,21 +243,20 @@ void fail_if_scripted(ncclComm* comm) {
         comm->error = static_cast<ncclResult_t>(script().fail_code);
 }
 
-/// An operation that a recording does anew in each of its runs.
-std::function<bool()> replay_of(const Exchange& recorded, const CUstream_st& branch) {
-    return
-        [recorded, &branch, now = std::shared_ptr<Exchange>(), is_in = recorded.comm->recordings]() mutable {
-            if (!now) {
-                if (branch.recorded_with != nullptr) wrong("a branch of a recording that was not joined");
-                now = std::make_shared<Exchange>(recorded);
-                ++recorded.comm->operations;
-                ++seen().operations;
-                fail_if_scripted(recorded.comm);
-            }
-            if (!now->advance()) return false;
-            now.reset();
-            return true;
-        };
+/// An operation that a graph does anew in each of its runs.
+std::function<bool()> replay_of(const Exchange& captured, const CUstream_st& branch) {
+    return [captured, &branch, now = std::shared_ptr<Exchange>(), is_in = captured.comm->graphs]() mutable {
+        if (!now) {
+            if (branch.captured_with != nullptr) wrong("a branch of a graph that was not joined");
+            now = std::make_shared<Exchange>(captured);
+            ++captured.comm->operations;
+            ++seen().operations;
+            fail_if_scripted(captured.comm);
+        }
+        if (!now->advance()) return false;
+        now.reset();
+        return true;
+    };
 }
 
 ncclResult_t issue_group() {
@@ -291,10 +290,10 @@ ncclResult_t issue_group() {
             if (finish) finish();
     };
     auto& stream = *calls.front().stream;
-    if (stream.recorded_with != nullptr) {
-        ++stream.recorded;
-        stream.recorded_with->recorded->push_back({"NCCL", replay_of(*exchange, stream)});
-        if (comm->operations == script().fail_recording_at) return ncclSystemError;
+    if (stream.captured_with != nullptr) {
+        ++stream.captured;
+        stream.captured_with->captured->push_back({"NCCL", replay_of(*exchange, stream)});
+        if (comm->operations == script().fail_capture_at) return ncclSystemError;
         comm->polls_left = script().issue_polls;
         return comm->polls_left > 0 ? ncclInProgress : ncclSuccess;
     }
@@ -526,7 +525,7 @@ ncclResult_t __wrap_ncclCommFinalize(ncclComm_t comm) {
 ncclResult_t __wrap_ncclCommDestroy(ncclComm_t comm) {
     seen().calls.emplace_back("destroy");
     if (!comm->finalized || comm->polls_left > 0) wrong("destroy before finalize was done");
-    if (comm->recordings.use_count() > 1) wrong("destroy while a recording has its operations");
+    if (comm->graphs.use_count() > 1) wrong("destroy while a graph has its operations");
     for (auto* stream : streams)
         if (stream->used_by == comm && !stream->queue.empty()) wrong("destroy with work under way");
     delete comm;
@@ -536,7 +535,7 @@ ncclResult_t __wrap_ncclCommDestroy(ncclComm_t comm) {
 ncclResult_t __wrap_ncclCommAbort(ncclComm_t comm) {
     while (script().abort_hangs) ::sleep(1);
     comm->aborted = true;
-    while (comm->recordings.use_count() > 1 && !any_gpu_failure) ::usleep(1000);  // so does NCCL
+    while (comm->graphs.use_count() > 1 && !any_gpu_failure) ::usleep(1000);  // so does NCCL
     seen().calls.emplace_back("abort");
     return ncclSuccess;
 }
@@ -683,7 +682,7 @@ cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (const auto computing = computing_of(stream)) {
         event->computing = computing;
         event->position = computing->done + computing->waiting.size();
-        if (computing->recorded != nullptr) event->recorded_with = computing.get();
+        if (computing->captured != nullptr) event->captured_with = computing.get();
         return cudaSuccess;
     }
     auto& on = stream_of(stream);
@@ -691,25 +690,25 @@ cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
         wrong("work put into a stream while NCCL is in progress there");
     event->stream = &on;
     event->position = on.put;
-    event->recorded_with = on.recorded_with;
-    event->recorded = on.recorded;
+    event->captured_with = on.captured_with;
+    event->captured = on.captured;
     return cudaSuccess;
 }
 
 cudaError_t __wrap_cudaEventQuery(cudaEvent_t event) {
     move_streams();
-    if (event->recorded_with != nullptr) wrong("a question for an event of a recording");
+    if (event->captured_with != nullptr) wrong("a question for an event of a graph");
     if (any_gpu_failure) return cudaErrorIllegalAddress;
     return event->reached() ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t __wrap_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
     if (const auto computing = computing_of(stream)) {
-        if (computing->recorded != nullptr) {
-            if (event->recorded_with != computing.get())
-                wrong("a recorded stream waits for what is not recorded");
-            else if (event->stream != nullptr && event->stream->recorded == event->recorded)
-                event->stream->recorded_with = nullptr;  // joined
+        if (computing->captured != nullptr) {
+            if (event->captured_with != computing.get())
+                wrong("a captured stream waits for what is not captured");
+            else if (event->stream != nullptr && event->stream->captured == event->captured)
+                event->stream->captured_with = nullptr;  // joined
             return cudaSuccess;
         }
         computing->waiting.push_back({"wait", [then = *event] {
@@ -721,11 +720,11 @@ cudaError_t __wrap_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, u
     auto& on = stream_of(stream);
     if (on.used_by != nullptr && on.used_by->polls_left > 0)
         wrong("work put into a stream while NCCL is in progress there");
-    if (event->recorded_with != nullptr) {
-        on.recorded_with = event->recorded_with;
+    if (event->captured_with != nullptr) {
+        on.captured_with = event->captured_with;
         return cudaSuccess;
     }
-    if (on.recorded_with != nullptr) wrong("a branch of a recording that was not joined");
+    if (on.captured_with != nullptr) wrong("a branch of a graph that was not joined");
     put_into(on, [then = *event] { return then.reached(); });
     return cudaSuccess;
 }

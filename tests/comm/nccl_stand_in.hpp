@@ -20,9 +20,9 @@ struct Script {
     int issue_polls = 0;  ///< and for so many an operation is still being handed over
     int fail_at = 0;      ///< number of the operation of NCCL, from 1, that fails on this rank
     int fail_code = 0;    ///< by an asynchronous error of this ncclResult_t; 0: by an error of the GPU
-    /// Number of an operation that fails on this rank while it is recorded, when a part of it is recorded
+    /// Number of an operation that fails on this rank while it is captured, when a part of it is captured
     /// already.
-    int fail_recording_at = 0;
+    int fail_capture_at = 0;
     int refuse_at = 0;  ///< number of the operation that is an invalid argument
     bool join_fails = false;
     bool abort_hangs = false;

@@ -185,7 +185,7 @@ class Scripted final : public NcclPort {
     NcclAnswer issue(std::span<const Call> issued) override {
         return note("issue " + std::to_string(issued.size()));
     }
-    std::string why_not_recorded() const override { return ""; }
+    std::string why_not_captured() const override { return ""; }
     NcclAnswer fork(const Call&) override { return note("fork"); }
     std::size_t forked() override { return 0; }
     void join(std::size_t) override {}
@@ -352,25 +352,25 @@ TEST_F(Queue, WhatIsRecordedIsWaitedForButHasNoMark) {
     queue.join();
     nccl.gpu_works = false;
     nccl.says = {NcclState::in_progress, NcclState::in_progress, NcclState::done};
-    queue.record(sum);
+    queue.capture(sum);
     EXPECT_TRUE(nccl.says.empty());
     EXPECT_THAT(nccl.calls, ElementsAre("join", "fork"));
     EXPECT_TRUE(queue.is_idle());
     nccl.says = {NcclState::refused};
-    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.record(sum); }),
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.capture(sum); }),
               "allreduce number 3: NCCL failed on rank 0 (because of the script)")
-        << "half a recording is none";
+        << "half a graph is none";
 }
 
 TEST_F(Queue, WhatFailsWhileItIsRecordedIsAbortedWhenTheRecordingIsGone) {
     queue.join();
-    queue.begin_recording();
+    queue.begin_capture();
     nccl.says = {NcclState::failed};
-    const auto text = tests::message_of<NcclError>([&] { queue.record(sum); });
+    const auto text = tests::message_of<NcclError>([&] { queue.capture(sum); });
     EXPECT_EQ(text, "allreduce number 2: NCCL failed on rank 0 (because of the script)");
     EXPECT_THAT(others.given_up, ElementsAre(2)) << "the others are told at once";
-    EXPECT_EQ(nccl.aborted, 0) << "it would wait for the recording";
-    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.end_recording(); }), text);
+    EXPECT_EQ(nccl.aborted, 0) << "it would wait for the graph";
+    EXPECT_EQ(tests::message_of<NcclError>([&] { queue.end_capture(); }), text);
     EXPECT_EQ(nccl.aborted, 1);
     EXPECT_EQ(tests::message_of<NcclError>([&] { queue.start(sum); }), text);
     EXPECT_EQ(nccl.aborted, 1) << "once";

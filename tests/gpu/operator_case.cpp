@@ -227,8 +227,8 @@ void expect_as_on_cpu(kernels::Gpu& gpu, const OperatorCase& of) {
     on_gpu.kernel->run();
     std::vector<std::vector<std::byte>> first;
     for (std::size_t i = 0; i < on_gpu.arguments.outputs.size(); ++i) first.push_back(on_gpu.read(i));
-    const auto recording = gpu.recorded([&] { on_gpu.kernel->run(); });
-    recording->run();
+    const auto graph = gpu.captured([&] { on_gpu.kernel->run(); });
+    graph->run();
     for (std::size_t i = 0; i < on_gpu.arguments.outputs.size(); ++i) {
         const auto& output = cpu.arguments.outputs[i];
         const auto made = on_gpu.read(i);

@@ -59,7 +59,7 @@ struct OperatorCase {
 };
 
 /// With products of float16, which CPUs do not multiply, the CPU's are those of factors that are rounded
-/// before. Runs the CPU's kernel twice, the GPU's once as it is and once out of a recording; compares all
+/// before. Runs the CPU's kernel twice, the GPU's once as it is and once out of a graph; compares all
 /// that they make. Also that an operator that updates nothing makes the same bits twice.
 void expect_as_on_cpu(kernels::Gpu& gpu, const OperatorCase& operator_case);
 

@@ -63,7 +63,7 @@ TEST_F(Gpu, WhatIsRecordedIsDoneAtEachRunAndNotBefore) {
     const auto a = gpu->allocate(bytes);
     const auto b = gpu->allocate(bytes);
     const auto input = gpu->allocate_host(bytes);
-    const auto step = gpu->recorded([&] {
+    const auto step = gpu->captured([&] {
         gpu->to_gpu(a.get(), input.get(), bytes);
         gpu->copy(b.get(), a.get(), bytes);
     });
@@ -77,7 +77,7 @@ TEST_F(Gpu, WhatIsRecordedIsDoneAtEachRunAndNotBefore) {
 }
 
 TEST_F(Gpu, ARecordingThatFailsLeavesTheGpuUsable) {
-    EXPECT_THROW(gpu->recorded([] { throw Error("no kernel"); }), Error);
+    EXPECT_THROW(gpu->captured([] { throw Error("no kernel"); }), Error);
     const auto a = gpu->allocate(bytes);
     const auto input = gpu->allocate_host(bytes);
     host(input) = {1, 2, 3, 4};

@@ -167,18 +167,18 @@ TEST_F(GpuDeviceError, AStepWithBadDataUpdatesNothing) {
     add("adamw", {"parameter", "moment1", "moment2"});
     add("ftrl", {"parameter", "linear", "squares"});
     kernels.push_back(gpu->make_kernel("increment", {{{"step", step}}, {{"step", step}}, {}}));
-    const auto recorded = gpu->recorded([&] {
+    const auto captured = gpu->captured([&] {
         for (const auto& kernel : kernels) kernel->run();
     });
 
-    recorded->run();
+    captured->run();
     EXPECT_EQ(error_of_finish(), "label 12 in row 2 of the batch is outside of the 10 classes 0..9");
     EXPECT_THAT(read<std::int64_t>(step), testing::ElementsAre(5));
     for (const auto& state : states) EXPECT_EQ(read<float>(state), before);
 
     const std::vector<std::int64_t> good{0, 1, 2};
     gpu->to_gpu(loss_arguments.input("label").data, good.data(), good.size() * sizeof(good[0]));
-    recorded->run();
+    captured->run();
     EXPECT_EQ(error_of_finish(), "nothing");
     EXPECT_THAT(read<std::int64_t>(step), testing::ElementsAre(6));
     for (const auto& state : states) EXPECT_NE(read<float>(state), before);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: the CPU's kernels with the same arguments (their own tests have other oracles). What may differ, by
 // rounding and by the order of sums: 3e-6 (float32) and 1e-13 (float64) of a result and of the largest one of
-// its tensor, times what a case says. Each kernel runs twice, the second time out of a recording.
+// its tensor, times what a case says. Each kernel runs twice, the second time out of a graph.
 #include <bit>
 #include <set>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // A program that test_nccl_steps.cpp starts under mpirun, with stand-ins for the GPU and for NCCL: what ranks
-// are told when steps are recordings with NCCL's sums in them and rank 1 fails, or does not come.
-//   nccl_step_scenarios well|sleeps|late|async|gpu|recording run|fetch|parameters
+// are told when steps are graphs with NCCL's sums in them and rank 1 fails, or does not come.
+//   nccl_step_scenarios well|sleeps|late|async|gpu|graph run|fetch|parameters
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -26,9 +26,9 @@ using namespace dtrain;
 using Clock = std::chrono::steady_clock;
 
 constexpr int good_steps = 5;
-/// Of NCCL: a sum of zeros, one that is recorded, and one of each good step are before it.
+/// Of NCCL: a sum of zeros, one that is captured, and one of each good step are before it.
 constexpr int bad_operation = good_steps + 3;
-constexpr int recorded_operation = 2;
+constexpr int captured_operation = 2;
 
 struct Training {
     Program program;
@@ -49,7 +49,7 @@ void look(Executor& executor, const std::string& loss, const std::string& how) {
 }
 
 std::size_t runs_of(const State& state) {
-    return program::StateAccess::on_gpu(state)->gpu()->given().recordings_run;
+    return program::StateAccess::on_gpu(state)->gpu()->given().graphs_run;
 }
 
 void body(const Communicator& world, const std::string& scenario, const std::string& how,
@@ -60,13 +60,13 @@ void body(const Communicator& world, const std::string& scenario, const std::str
         script.fail_at = bad_operation;
         script.fail_code = scenario == "async" ? 2 : 0;
     }
-    if (rank == 1 && scenario == "recording") script.fail_recording_at = recorded_operation;
+    if (rank == 1 && scenario == "graph") script.fail_capture_at = captured_operation;
     nccl_stand_in::connect();
     const Training training(world.size());
     const State state(training.program, 1);
     Executor executor(training.program, state, world, {.device = Device::gpu(0), .nccl = true});
     world.barrier();  // one that is still being made would be told of a failure there
-    if (scenario != "recording") {
+    if (scenario != "graph") {
         for (int step = 0; step < good_steps; ++step) executor.run();
         executor.fetch(training.loss);
         world.barrier();
@@ -89,7 +89,7 @@ void body(const Communicator& world, const std::string& scenario, const std::str
             if (std::string(other.what()) != error.what())
                 lines.add(fmt::format("<{}> says something else: {}", rank, other.what()));
         }
-        if (runs_of(state) != runs) lines.add(fmt::format("<{}> ran a recording after a failure", rank));
+        if (runs_of(state) != runs) lines.add(fmt::format("<{}> ran a graph after a failure", rank));
         const auto aborted = std::ranges::count(nccl_stand_in::seen().calls, "abort");
         lines.add(fmt::format("<{}> failed after {:.1f} s, {} aborted: {}", rank, passed.count(), aborted,
                               error.what()));

@@ -49,10 +49,10 @@ TEST_F(GpuLaunches, OfTheDocumentsMlp) {
     minimize(program, documents_mlp(program), Adam{.learning_rate = 0.01});
     const State state(program, 1);
     const auto given = given_by_steps(program, state, 3);
-    EXPECT_EQ(given.recordings_run, 3U) << "a step is one";
+    EXPECT_EQ(given.graphs_run, 3U) << "a step is one";
     const auto is_product = [](const std::string& part) { return part == "MatrixProduct"; };
-    EXPECT_EQ(std::ranges::count_if(given.last_recorded, is_product), 8);
-    EXPECT_EQ(given.last_recorded.size(), 14U) << testing::PrintToString(given.last_recorded);
+    EXPECT_EQ(std::ranges::count_if(given.last_captured, is_product), 8);
+    EXPECT_EQ(given.last_captured.size(), 14U) << testing::PrintToString(given.last_captured);
     EXPECT_EQ(state.find("adam.step")->view.as<std::int64_t>()[0], 3);
 }
 
@@ -95,7 +95,7 @@ class GpuJoined : public GpuLaunches, public testing::WithParamInterface<Shapes>
             executor.run();
         }
         losses.push_back(executor.fetch_scalar(loss));
-        if (joins && !scales) last_parts = program::StateAccess::on_gpu(state)->gpu()->given().last_recorded;
+        if (joins && !scales) last_parts = program::StateAccess::on_gpu(state)->gpu()->given().last_captured;
         return parameters_checksum(state);
     }
 

@@ -30,8 +30,8 @@ const ExecutorOptions over_nccl{.device = Device::gpu(0), .nccl = true};
 struct Trained {
     State state;
     float loss = 0;
-    std::size_t recordings_run = 0;
-    std::vector<std::string> recorded;  ///< the parts of the last recording
+    std::size_t graphs_run = 0;
+    std::vector<std::string> captured;  ///< the parts of the last graph
     std::string device;
     bool sees_exchanges = true;
 };
@@ -61,8 +61,8 @@ class GpuNccl : public tests::OnAGpu {
         tests::train_in_parallel(network, executor, given_batches, steps, [] {});
         trained.loss = executor.fetch_scalar(loss);
         const auto& given = program::StateAccess::on_gpu(trained.state)->gpu()->given();
-        trained.recordings_run = given.recordings_run;
-        trained.recorded = given.last_recorded;
+        trained.graphs_run = given.graphs_run;
+        trained.captured = given.last_captured;
         trained.device = executor.device();
         trained.sees_exchanges = executor.sees_exchanges();
         return trained;
@@ -89,8 +89,8 @@ TEST_P(GpuNcclTraining, IsOneRunOfOneRecordingAStepAndHasTheBitsOfSumsByMpi) {
         const auto given = train(GetParam(), over_nccl, bucket_bytes);
         expect_alike(given, expected, GetParam().tolerance);
         EXPECT_TRUE(parameters_are_identical(given.state, test_world()));
-        EXPECT_EQ(given.recordings_run, steps);
-        EXPECT_EQ(expected.recordings_run > steps, !is_alone()) << "this test can tell";
+        EXPECT_EQ(given.graphs_run, steps);
+        EXPECT_EQ(expected.graphs_run > steps, !is_alone()) << "this test can tell";
         EXPECT_EQ(given.sees_exchanges, is_alone());
         EXPECT_TRUE(expected.sees_exchanges);
     }
@@ -114,15 +114,15 @@ INSTANTIATE_TEST_SUITE_P(Networks, GpuNcclTraining,
 
 TEST_F(GpuNccl, SumsOfABucketBeginBeforeTheBackwardEnds) {
     const auto given = train(momentum_with_a_schedule(), over_nccl, small_buckets);
-    const auto sums = std::ranges::count(given.recorded, "NCCL");
+    const auto sums = std::ranges::count(given.captured, "NCCL");
     if (is_alone()) {
         EXPECT_EQ(sums, 0);
         return;
     }
     EXPECT_GT(sums, 1);
-    const auto first_sum = std::ranges::find(given.recorded, "NCCL");
-    EXPECT_NE(std::find(first_sum, given.recorded.end(), "MatrixProduct"), given.recorded.end())
-        << testing::PrintToString(given.recorded);
+    const auto first_sum = std::ranges::find(given.captured, "NCCL");
+    EXPECT_NE(std::find(first_sum, given.captured.end(), "MatrixProduct"), given.captured.end())
+        << testing::PrintToString(given.captured);
 }
 
 TEST_F(GpuNccl, AddsTheGradientsOfSeveralBatches) {
@@ -130,10 +130,10 @@ TEST_F(GpuNccl, AddsTheGradientsOfSeveralBatches) {
     const auto given = train(mlp_with_adam(), over_nccl, small_buckets, 3);
     expect_alike(given, expected, mlp_with_adam().tolerance);
     EXPECT_TRUE(parameters_are_identical(given.state, test_world()));
-    EXPECT_EQ(given.recordings_run, steps * 4) << "a run for each batch, and one for the update";
+    EXPECT_EQ(given.graphs_run, steps * 4) << "a run for each batch, and one for the update";
 }
 
-// Rows go over MPI between the sums: recordings end there, and wait for what they have started.
+// Rows go over MPI between the sums: graphs end there, and wait for what they have started.
 TEST_F(GpuNccl, SparseGradientsAreExchangedBetweenRecordings) {
     const TrainedNetwork sparse{
         "Sparse",
@@ -168,7 +168,7 @@ TEST_F(GpuNccl, OutsideOfTheRecordingWhenOneRankIsTold) {
     ::unsetenv("DTRAIN_NCCL_GRAPH");
     EXPECT_EQ(parameters_checksum(given.state), parameters_checksum(expected.state));
     if (is_alone()) return;
-    EXPECT_GT(given.recordings_run, steps);
+    EXPECT_GT(given.graphs_run, steps);
     EXPECT_TRUE(given.sees_exchanges);
     EXPECT_THAT(given.device,
                 HasSubstr("(sums by NCCL outside of the CUDA graph: DTRAIN_NCCL_GRAPH is 0 on rank " +

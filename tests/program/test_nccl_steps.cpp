@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: nccl_step_scenarios.cpp, in which rank 1 fails in the sixth step, or does not come to it; every
 // other rank must name it within the deadline and a few seconds, whatever it does meanwhile, and run no
-// recording after that.
+// graph after that.
 #include <map>
 #include <regex>
 
@@ -100,10 +100,10 @@ TEST_P(NcclSteps, AnErrorOfOneRankIsNamedByAll) {
     }
 }
 
-// The abort waits for whatever has NCCL's operations, the recording that is being made too: 10 s, where that
+// The abort waits for whatever has NCCL's operations, the graph that is being made too: 10 s, where that
 // is not given up first.
 TEST_P(NcclSteps, ARankThatCannotRecordIsNamedByAllAtOnce) {
-    const auto run = outcome_of("recording", "0");
+    const auto run = outcome_of("graph", "0");
     for (int rank = 0; rank < ranks; ++rank) {
         ASSERT_TRUE(run.told.contains(rank)) << rank << '\n' << run.all;
         const auto& told = run.told.at(rank);

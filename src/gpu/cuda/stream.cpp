@@ -4,7 +4,7 @@
 
 #include "gpu/cuda/check.hpp"
 #include "gpu/cuda/handles.hpp"
-#include "gpu/mark.hpp"
+#include "gpu/event.hpp"
 
 namespace dtrain::gpu {
 namespace {
@@ -29,25 +29,25 @@ void Stream::finish() const {
     check(cudaStreamSynchronize(cuda(*this)), "what it was given");
 }
 
-Mark::Mark() {
+Event::Event() {
     cudaEvent_t made = nullptr;
     check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreateWithFlags");
     handle_ = made;
 }
 
-Mark::~Mark() {
+Event::~Event() {
     cudaEventDestroy(event(handle_));
 }
 
-void Mark::set(const Stream& stream) {
+void Event::set(const Stream& stream) {
     check(cudaEventRecord(event(handle_), cuda(stream)), "cudaEventRecord");
 }
 
-void Mark::hold(const Stream& stream) const {
+void Event::hold(const Stream& stream) const {
     check(cudaStreamWaitEvent(cuda(stream), event(handle_), 0), "cudaStreamWaitEvent");
 }
 
-void Mark::wait() const {
+void Event::wait() const {
     check(cudaEventSynchronize(event(handle_)), "what it was given");
 }
 

@@ -12,7 +12,7 @@
 
 namespace dtrain::gpu {
 
-/// Runs it now, or when a recording of the stream runs.
+/// Runs it now, or when a graph of the stream runs.
 void give(const Stream& stream, std::string name, std::function<void()> work);
 
 /// Of a body, without namespaces.

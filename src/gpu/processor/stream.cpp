@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "gpu/mark.hpp"
+#include "gpu/event.hpp"
 #include "gpu/processor/launch.hpp"
 #include "gpu/processor/work.hpp"
 
@@ -43,8 +43,8 @@ void give(const Stream& stream, std::string name, std::function<void()> run) {
                   run();
                   return true;
               }};
-    if (own.recorded != nullptr)
-        own.recorded->push_back(std::move(work));
+    if (own.captured != nullptr)
+        own.captured->push_back(std::move(work));
     else
         own.waiting.push_back(std::move(work));
 }
@@ -66,22 +66,22 @@ Point& point(void* handle) {
 
 }  // namespace
 
-Mark::Mark() : handle_(new Point) {}
+Event::Event() : handle_(new Point) {}
 
-Mark::~Mark() {
+Event::~Event() {
     delete &point(handle_);
 }
 
-void Mark::set(const Stream& stream) {
+void Event::set(const Stream& stream) {
     const auto& work = owned_work_of(stream);
     point(handle_) = {work, work->done + work->waiting.size()};
 }
 
-void Mark::hold(const Stream& stream) const {
+void Event::hold(const Stream& stream) const {
     give(stream, "wait", [at = point(handle_)] { at.reach(); });
 }
 
-void Mark::wait() const {
+void Event::wait() const {
     point(handle_).reach();
 }
 

@@ -23,7 +23,7 @@ struct Work {
 struct StreamWork {
     std::deque<Work> waiting;
     std::size_t done = 0;
-    std::vector<Work>* recorded = nullptr;  ///< where it goes while it is recorded
+    std::vector<Work>* captured = nullptr;  ///< where it goes while it is captured
 
     /// As far as it can go now, up to so many in all since the stream was made; false: not so far.
     bool advance(std::size_t end) {

@@ -11,28 +11,28 @@
 
 namespace dtrain::comm {
 
-/// Operations that a stream waits for, and not the caller: parts of a recording of it (a CUDA graph), which
+/// Operations that a stream waits for, and not the caller: parts of a graph of it (a CUDA graph), which
 /// is then run many times, by all ranks. What was said of a communicator's errors holds for the runs: all
 /// calls throw CommunicatorTimeout or NcclError once a rank has failed or does not come.
-class RecordedOperations {
+class CapturedOperations {
   public:
-    virtual ~RecordedOperations() = default;
+    virtual ~CapturedOperations() = default;
 
     /// Why there can be none on this rank; "" when there can.
     virtual std::string why_not() const = 0;
 
-    /// Waits for what is under way; the stream may be recorded then.
-    virtual void begin_recording() = 0;
+    /// Waits for what is under way; the stream may be captured then.
+    virtual void begin_capture() = 0;
     /// After it, also when it failed and what there was of it is destroyed. @throws what has ended all
     /// meanwhile
-    virtual void end_recording() = 0;
-    /// An operation that begins when the recorded stream is there, beside what comes after it.
+    virtual void end_capture() = 0;
+    /// An operation that begins when the captured stream is there, beside what comes after it.
     /// @returns a number for join()
     virtual std::size_t fork(const Call& call) = 0;
-    /// What comes after this in the recorded stream waits for it.
+    /// What comes after this in the captured stream waits for it.
     virtual void join(std::size_t operation) = 0;
 
-    /// Before a recording is given to the stream. @throws what has ended all
+    /// Before a graph is given to the stream. @throws what has ended all
     virtual void begin_run() = 0;
     /// After it: from now on its end is waited for as that of an operation.
     virtual void note_run() = 0;
@@ -41,7 +41,7 @@ class RecordedOperations {
     /// Waits for the end of a run and of all before it.
     virtual void wait_run(std::uint64_t number) = 0;
 
-    /// What destroys a recording: called after a failure, when the stream has come to its end. NCCL is not
+    /// What destroys a graph: called after a failure, when the stream has come to its end. NCCL is not
     /// aborted as long as there is one.
     virtual void on_failure(std::function<void()> destroy) = 0;
 };

@@ -12,13 +12,13 @@
 namespace dtrain::gpu {
 
 /// What a stream was given, to be given again at once: a CUDA graph.
-class Recording {
+class Graph {
   public:
     /// @param give gives it to the stream, which does not compute it
-    Recording(const Stream& stream, const std::function<void()>& give);
-    ~Recording();
-    Recording(const Recording&) = delete;
-    Recording& operator=(const Recording&) = delete;
+    Graph(const Stream& stream, const std::function<void()>& give);
+    ~Graph();
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
 
     void run(const Stream& stream) const;
 

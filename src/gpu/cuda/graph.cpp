@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/recording.hpp"
+#include "gpu/graph.hpp"
 
 #include "gpu/cuda/check.hpp"
 #include "gpu/cuda/handles.hpp"
@@ -26,7 +26,7 @@ std::string name_of(cudaGraphNode_t node) {
 
 }  // namespace
 
-struct Recording::Content {
+struct Graph::Content {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t runnable = nullptr;
 
@@ -39,7 +39,7 @@ struct Recording::Content {
     }
 };
 
-Recording::Recording(const Stream& stream, const std::function<void()>& give)
+Graph::Graph(const Stream& stream, const std::function<void()>& give)
     : content_(std::make_unique<Content>()) {
     check(cudaStreamBeginCapture(cuda(stream), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     try {
@@ -52,9 +52,9 @@ Recording::Recording(const Stream& stream, const std::function<void()>& give)
     check(cudaGraphInstantiate(&content_->runnable, content_->graph, 0), "cudaGraphInstantiate");
 }
 
-Recording::~Recording() = default;
+Graph::~Graph() = default;
 
-std::vector<std::string> Recording::parts() const {
+std::vector<std::string> Graph::parts() const {
     std::size_t count = 0;
     check(cudaGraphGetNodes(content_->graph, nullptr, &count), "cudaGraphGetNodes");
     std::vector<cudaGraphNode_t> nodes(count);
@@ -64,7 +64,7 @@ std::vector<std::string> Recording::parts() const {
     return names;
 }
 
-void Recording::run(const Stream& stream) const {
+void Graph::run(const Stream& stream) const {
     check(cudaGraphLaunch(content_->runnable, cuda(stream)), "cudaGraphLaunch");
 }
 

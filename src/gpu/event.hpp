@@ -7,12 +7,12 @@
 namespace dtrain::gpu {
 
 /// A point in a stream.
-class Mark {
+class Event {
   public:
-    Mark();
-    ~Mark();
-    Mark(const Mark&) = delete;
-    Mark& operator=(const Mark&) = delete;
+    Event();
+    ~Event();
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
 
     /// What the stream was given up to now is before it.
     void set(const Stream& stream);
