@@ -99,22 +99,22 @@ bool Client::take_message() {
     if (!message) return false;
     const MessageReader reader(message->content.bytes());
     const auto server = server_of_rank(message->from);
-    const auto request = reader.head().request;
+    const auto request = reader.header().request;
     // Of a save it is kept for who asks how that went.
-    if (reader.head().kind == MessageKind::failed && std::ranges::find(saves_, request) == saves_.end()) {
+    if (reader.header().kind == MessageKind::failed && std::ranges::find(saves_, request) == saves_.end()) {
         ServerError refused(server, std::string(reader.text()));
-        if (reader.head().steps == 0) throw refused;
+        if (reader.header().steps == 0) throw refused;
         refused_for_room_ = std::move(refused);
         return true;
     }
-    auto& answer = answer_to(request, server, reader.head().kind);
+    auto& answer = answer_to(request, server, reader.header().kind);
     note_sizes(server, reader);
-    const bool is_applied = reader.head().kind == MessageKind::applied;
+    const bool is_applied = reader.header().kind == MessageKind::applied;
     if (is_applied) unapplied_[static_cast<std::size_t>(server)] = 0;
     if (is_applied || answer.takers == 0) {
         answers_.erase(request);
         transport_->recycle(std::move(message->content));
-    } else if (reader.head().kind == MessageKind::saving) {
+    } else if (reader.header().kind == MessageKind::saving) {
         answer.is_begun = true;
         transport_->recycle(std::move(message->content));
     } else {
@@ -168,7 +168,7 @@ std::int64_t Client::join() {
         writer.add_text(options_.layouts[static_cast<std::size_t>(server)]);
     };
     const auto read = [&](int server, const MessageReader& reader) {
-        const auto step = reader.head().step;
+        const auto step = reader.header().step;
         if (server != 0 && options_.mode == ServerMode::sync && step != steps_)
             throw ServerError(server,
                               fmt::format("stands at step {}, and server 0 at step {}", step, steps_));
@@ -202,7 +202,7 @@ void Client::abandon() noexcept {
 MessageWriter& Client::open_push(int server, std::size_t likely_bytes) {
     auto& open = pushes_[static_cast<std::size_t>(server)];
     if (!open)
-        open.emplace(*transport_, MessageHead{.kind = MessageKind::push, .step = steps_}, likely_bytes);
+        open.emplace(*transport_, MessageHeader{.kind = MessageKind::push, .step = steps_}, likely_bytes);
     return *open;
 }
 

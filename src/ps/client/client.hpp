@@ -198,12 +198,12 @@ class Client {
     };
 
     /// Sends a message to each server. @returns the requests, by server
-    /// @param write puts in what the message to a server has; empty: only the head
-    std::vector<std::uint64_t> send_all(MessageHead head,
+    /// @param write puts in what the message to a server has; empty: only the header
+    std::vector<std::uint64_t> send_all(MessageHeader header,
                                         const std::function<void(int, MessageWriter&)>& write);
     /// The same, and waits for their answers.
     /// @param read gets the answer of each, in their order; may be empty
-    void ask_all(const MessageHead& head, const std::function<void(int, MessageWriter&)>& write,
+    void ask_all(const MessageHeader& header, const std::function<void(int, MessageWriter&)>& write,
                  const std::function<void(int, const MessageReader&)>& read);
     std::uint64_t expect(int server, MessageKind to);
     Answer& answer_to(std::uint64_t request, int server, MessageKind kind);

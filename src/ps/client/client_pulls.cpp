@@ -51,9 +51,10 @@ class Client::PullMessages {
 
     Open begun(std::size_t server, const WantedRows& wanted) {
         const auto request = client_->expect(static_cast<int>(server), MessageKind::pull);
-        const MessageHead head{.kind = MessageKind::pull, .step = step_, .request = request};
-        return {MessageWriter(*client_->transport_, head, MessageWriter::bytes_of_rows(wanted.ids.size(), 0)),
-                request};
+        const MessageHeader header{.kind = MessageKind::pull, .step = step_, .request = request};
+        return {
+            MessageWriter(*client_->transport_, header, MessageWriter::bytes_of_rows(wanted.ids.size(), 0)),
+            request};
     }
 
     RowRequest::Part write(Open& open, const WantedRows& wanted) {

@@ -9,7 +9,7 @@ namespace dtrain::ps {
 
 void Client::note_sizes(int server, MessageReader reader) {
     if (!room_.is_limited()) return;
-    switch (reader.head().kind) {
+    switch (reader.header().kind) {
         case MessageKind::accept:
         case MessageKind::values:
         case MessageKind::applied:

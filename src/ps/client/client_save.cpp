@@ -32,7 +32,7 @@ std::vector<std::string> Client::finish_save() {
     for (const auto save : saves_) {
         const MessageReader reader(wait_for(save, "save").bytes());
         said.emplace_back(reader.text());
-        if (reader.head().kind == MessageKind::failed && !refused)
+        if (reader.header().kind == MessageKind::failed && !refused)
             refused.emplace(static_cast<int>(said.size()) - 1, said.back());
     }
     for (const auto save : saves_) forget(save);

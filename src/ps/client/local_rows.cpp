@@ -21,8 +21,8 @@ constexpr std::size_t id_bytes = sizeof(std::int64_t);
 // A trainer's rows are far from filling even one.
 constexpr std::size_t arenas = 1;
 
-std::size_t row_bytes(std::size_t head, std::size_t width, const Optimizer& optimizer) {
-    return id_bytes + head + sizeof(float) * width * (2 + states_of(optimizer));
+std::size_t row_bytes(std::size_t header, std::size_t width, const Optimizer& optimizer) {
+    return id_bytes + header + sizeof(float) * width * (2 + states_of(optimizer));
 }
 
 }  // namespace
@@ -31,19 +31,19 @@ LocalRows::LocalRows(std::size_t width, Optimizer optimizer, Regularisation regu
     : width_(width),
       optimizer_(std::move(optimizer)),
       regularisation_(regularisation),
-      index_(row_bytes(sizeof(Head), width, optimizer_), arenas),
+      index_(row_bytes(sizeof(Header), width, optimizer_), arenas),
       decayed_(width) {}
 
 LocalRows::Parts LocalRows::parts_of(std::byte* row) const {
-    auto* const head = reinterpret_cast<Head*>(row + id_bytes);
-    auto* const weights = reinterpret_cast<float*>(row + id_bytes + sizeof(Head));
-    return {head, weights, weights + width_, weights + 2 * width_};
+    auto* const header = reinterpret_cast<Header*>(row + id_bytes);
+    auto* const weights = reinterpret_cast<float*>(row + id_bytes + sizeof(Header));
+    return {header, weights, weights + width_, weights + 2 * width_};
 }
 
 std::byte* LocalRows::make(const HashedId& id) {
     auto* const row = index_.add(id).bytes;
-    const auto [head, weights, base, state] = parts_of(row);
-    *head = {};
+    const auto [header, weights, base, state] = parts_of(row);
+    *header = {};
     std::fill_n(weights, 2 * width_, 0.0F);
     std::fill_n(state, width_ * states_of(optimizer_), initial_state(optimizer_));
     return row;
@@ -64,7 +64,7 @@ LocalRows::Rows LocalRows::find(std::span<const std::int64_t> ids) {
 std::vector<std::byte*> LocalRows::ask(Rows rows) {
     std::vector<std::byte*> asked;
     for (auto* const row : rows) {
-        auto& asked_in = parts_of(row).head->asked_in;
+        auto& asked_in = parts_of(row).header->asked_in;
         if (asked_in == period_ || (keeps_all_ && asked_in != 0)) continue;
         asked_in = period_;
         asked.push_back(row);
@@ -80,10 +80,10 @@ std::vector<std::int64_t> LocalRows::ids_of(Rows rows) {
 
 void LocalRows::renew(Rows rows, std::span<const float> values) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto [head, weights, base, state] = parts_of(rows[i]);
+        const auto [header, weights, base, state] = parts_of(rows[i]);
         for (std::size_t j = 0; j < width_; ++j) {
             const auto value = values[i * width_ + j];
-            weights[j] = head->changed == 0 ? value : weights[j] + (value - base[j]);
+            weights[j] = header->changed == 0 ? value : weights[j] + (value - base[j]);
             base[j] = value;
         }
     }
@@ -97,7 +97,7 @@ void LocalRows::read(Rows rows, std::span<float> out) const {
 void LocalRows::add_gradients(Rows rows, std::span<const float> gradients) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto* const from = &gradients[i * width_];
-        auto& place = parts_of(rows[i]).head->place;
+        auto& place = parts_of(rows[i]).header->place;
         if (place != 0) {
             kernels::loops::add(from, &step_gradients_[(place - 1) * width_], width_);
             continue;
@@ -111,10 +111,10 @@ void LocalRows::add_gradients(Rows rows, std::span<const float> gradients) {
 void LocalRows::update(double learning_rate, std::int64_t step) {
     const auto apply = [&](const auto& decay, const auto& rule) {
         for (std::size_t i = 0; i < step_rows_.size(); ++i) {
-            const auto [head, weights, base, state] = parts_of(step_rows_[i]);
+            const auto [header, weights, base, state] = parts_of(step_rows_[i]);
             rule(weights, state, regularised(decay, &step_gradients_[i * width_], weights, decayed_), width_);
-            head->place = 0;
-            if (std::exchange(head->changed, 1) == 0) changed_.push_back(step_rows_[i]);
+            header->place = 0;
+            if (std::exchange(header->changed, 1) == 0) changed_.push_back(step_rows_[i]);
         }
     };
     std::visit(apply, regularisation_, row_update(optimizer_, learning_rate, step));
@@ -159,11 +159,11 @@ std::vector<std::byte*> LocalRows::take_changes(float share, std::vector<float>&
     ++period_;
     changes.resize(changed_.size() * width_);
     for (std::size_t i = 0; i < changed_.size(); ++i) {
-        const auto [head, weights, base, state] = parts_of(changed_[i]);
+        const auto [header, weights, base, state] = parts_of(changed_[i]);
         for (std::size_t j = 0; j < width_; ++j) changes[i * width_ + j] = share * (base[j] - weights[j]);
         std::copy_n(weights, width_, base);
-        head->changed = 0;
-        head->asked_in = period_;
+        header->changed = 0;
+        header->asked_in = period_;
     }
     return std::exchange(changed_, {});
 }

@@ -77,13 +77,13 @@ class LocalRows {
     std::size_t size() const { return index_.size(); }
 
   private:
-    struct Head {
+    struct Header {
         std::uint32_t asked_in;  ///< period; 0: never
         std::uint32_t place;     ///< among the rows with gradients of this step, from 1 on; 0: none
         std::uint32_t changed;
     };
     struct Parts {
-        Head* head;
+        Header* header;
         float* weights;
         float* base;
         float* state;

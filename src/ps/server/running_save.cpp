@@ -9,7 +9,7 @@
 namespace dtrain::ps {
 
 bool RunningSave::begin(const comm::Message& asked) {
-    const auto request = MessageReader(asked.content.bytes()).head().request;
+    const auto request = MessageReader(asked.content.bytes()).header().request;
     try {
         if (!saver_) throw MessageError("this server keeps no checkpoints");
         if (is_in_progress_) throw MessageError("a 'save' before the one in progress is complete");
@@ -33,19 +33,19 @@ void RunningSave::forget(int rank) {
 
 bool RunningSave::go_on() {
     if (!is_in_progress_) return false;
-    MessageHead head{.kind = MessageKind::saved, .request = request_};
+    MessageHeader header{.kind = MessageKind::saved, .request = request_};
     std::string said;
     try {
         if (saver_->step()) return true;
         if (!saver_->is_written()) return false;
         said = saver_->finish();
     } catch (const std::exception& failed) {
-        head.kind = MessageKind::failed;
+        header.kind = MessageKind::failed;
         said = failed.what();
         report_failure(said);
     }
     is_in_progress_ = false;
-    if (asked_by_) send_message(*transport_, *asked_by_, head, said);
+    if (asked_by_) send_message(*transport_, *asked_by_, header, said);
     return true;
 }
 

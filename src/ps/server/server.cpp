@@ -39,13 +39,13 @@ std::size_t Server::trainer_of(int rank) const {
 
 void Server::take(comm::Message&& message) {
     const int from = message.from;
-    MessageHead head;
+    MessageHeader header;
     try {
         const MessageReader reader(message.content.bytes());
-        head = reader.head();
+        header = reader.header();
         const auto trainer = trainer_of(message.from);
-        if (!broken_.empty() && head.kind != MessageKind::abandon) throw MessageError(broken_);
-        switch (head.kind) {
+        if (!broken_.empty() && header.kind != MessageKind::abandon) throw MessageError(broken_);
+        switch (header.kind) {
             case MessageKind::join:
                 return greet(trainer, reader);
             case MessageKind::push:
@@ -53,41 +53,41 @@ void Server::take(comm::Message&& message) {
             case MessageKind::pull:
                 return pull(trainer, std::move(message));
             case MessageKind::day:
-                present(trainer, head);
+                present(trainer, header);
                 check_day(reader);
                 return answer_when_due(trainer, std::move(message));
             case MessageKind::count:
-                present(trainer, head);
-                return reply(trainer, {.kind = MessageKind::counted, .request = head.request},
+                present(trainer, header);
+                return reply(trainer, {.kind = MessageKind::counted, .request = header.request},
                              on_count_ ? on_count_() : "");
             case MessageKind::sizes:
-                present(trainer, head);
-                return report_sizes(trainer, head);
+                present(trainer, header);
+                return report_sizes(trainer, header);
             case MessageKind::save:
-                present(trainer, head);
+                present(trainer, header);
                 return answer_when_due(trainer, std::move(message));
             case MessageKind::idle:
-                return pass_step(trainer, head);
+                return pass_step(trainer, header);
             case MessageKind::leave:
-                return leave(trainer, head);
+                return leave(trainer, header);
             case MessageKind::abandon:
                 return note_abandoned(trainer);
             default:
-                throw MessageError(fmt::format("a server gets no '{}'", to_string(head.kind)));
+                throw MessageError(fmt::format("a server gets no '{}'", to_string(header.kind)));
         }
     } catch (const Error& refused) {
         ++counts_.refused;
         report_failure(refused.what());
-        send_message(*transport_, from, {.kind = MessageKind::failed, .request = head.request},
+        send_message(*transport_, from, {.kind = MessageKind::failed, .request = header.request},
                      refused.what());
         if (!broken_.empty()) refuse_waiting();
     }
 }
 
-Server::Trainer& Server::present(std::size_t trainer, const MessageHead& head) {
+Server::Trainer& Server::present(std::size_t trainer, const MessageHeader& header) {
     auto& known = trainers_[trainer];
     if (known.presence != Presence::here)
-        throw MessageError(fmt::format("a '{}' of trainer {}, which has {}", to_string(head.kind), trainer,
+        throw MessageError(fmt::format("a '{}' of trainer {}, which has {}", to_string(header.kind), trainer,
                                        known.presence == Presence::gone ? "left" : "not joined"));
     return known;
 }
@@ -100,19 +100,19 @@ void Server::greet(std::size_t trainer, const MessageReader& reader) {
         throw MessageError(*difference);
     known.presence = Presence::here;
     reply_with_sizes(trainer,
-                     {.kind = MessageKind::accept, .step = steps_, .request = reader.head().request});
+                     {.kind = MessageKind::accept, .step = steps_, .request = reader.header().request});
 }
 
 void Server::push(std::size_t trainer, comm::Message&& message) {
     const MessageReader reader(message.content.bytes());
-    const auto head = reader.head();
-    auto& known = present(trainer, head);
+    const auto header = reader.header();
+    auto& known = present(trainer, header);
     check_push(reader);
     ++counts_.pushes;
     known.step.push_back(std::move(message));
-    if (head.steps == 0) return;
+    if (header.steps == 0) return;
     if (options_.mode != ServerMode::sync) {
-        apply_step_of(trainer, head);
+        apply_step_of(trainer, header);
     } else {
         known.ended_steps.push_back(std::exchange(known.step, {}));
         ++known.ended;
@@ -121,8 +121,8 @@ void Server::push(std::size_t trainer, comm::Message&& message) {
     answer_waiting();
 }
 
-void Server::pass_step(std::size_t trainer, const MessageHead& head) {
-    auto& known = present(trainer, head);
+void Server::pass_step(std::size_t trainer, const MessageHeader& header) {
+    auto& known = present(trainer, header);
     if (!known.step.empty())
         throw MessageError(fmt::format("an 'idle' of trainer {} within a step of its own", trainer));
     ++known.ended;
@@ -133,7 +133,7 @@ void Server::pass_step(std::size_t trainer, const MessageHead& head) {
     answer_waiting();
 }
 
-void Server::apply_step_of(std::size_t trainer, const MessageHead& last) {
+void Server::apply_step_of(std::size_t trainer, const MessageHeader& last) {
     auto& known = trainers_[trainer];
     auto messages = std::exchange(known.step, {});
     const Timed timed(load_.updates);
@@ -184,14 +184,14 @@ void Server::recycle(std::vector<comm::Message>& messages) {
 
 void Server::pull(std::size_t trainer, comm::Message&& message) {
     const MessageReader reader(message.content.bytes());
-    const auto& known = present(trainer, reader.head());
+    const auto& known = present(trainer, reader.header());
     check_pull(reader, known.rank);
     ++counts_.pulls;
     answer_when_due(trainer, std::move(message));
 }
 
 void Server::answer_when_due(std::size_t trainer, comm::Message&& message) {
-    if (!is_due(MessageReader(message.content.bytes()).head())) {
+    if (!is_due(MessageReader(message.content.bytes()).header())) {
         trainers_[trainer].waiting.push_back({std::move(message), std::chrono::steady_clock::now()});
         load_.max_waiting = std::max(load_.max_waiting, waiting_pulls());
         return;
@@ -219,7 +219,7 @@ void Server::refuse_waiting() {
         for (const auto& [message, since] : std::exchange(trainers_[trainer].waiting, {}))
             reply(trainer,
                   {.kind = MessageKind::failed,
-                   .request = MessageReader(message.content.bytes()).head().request},
+                   .request = MessageReader(message.content.bytes()).header().request},
                   broken_);
     for (const auto& [trainer, asked] : std::exchange(waiting_for_turn_, {}))
         reply(trainer, {.kind = MessageKind::failed, .request = asked.request}, broken_);
@@ -230,7 +230,7 @@ bool Server::go_on_answering() {
     for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer) {
         auto& waiting = trainers_[trainer].waiting;
         const auto due = std::ranges::find_if(waiting, [this](const WaitingPull& pull) {
-            return is_due(MessageReader(pull.message.content.bytes()).head());
+            return is_due(MessageReader(pull.message.content.bytes()).header());
         });
         if (due == waiting.end()) continue;
         may_be_due_ = true;
@@ -246,10 +246,10 @@ bool Server::go_on_answering() {
 void Server::answer(std::size_t trainer, const comm::Message& asked) {
     const MessageReader reader(asked.content.bytes());
     try {
-        if (reader.head().kind == MessageKind::save) {
+        if (reader.header().kind == MessageKind::save) {
             bring_dense();
             if (!save_.begin(asked)) ++counts_.refused;
-        } else if (reader.head().kind == MessageKind::day) {
+        } else if (reader.header().kind == MessageKind::day) {
             begin_day(trainer, reader);
         } else {
             give_values(trainer, reader);
@@ -259,13 +259,13 @@ void Server::answer(std::size_t trainer, const comm::Message& asked) {
         report_failure(refused.what());
         const bool is_full = dynamic_cast<const DictSizeError*>(&refused) != nullptr;
         reply(trainer,
-              {.kind = MessageKind::failed, .steps = is_full ? 1U : 0U, .request = reader.head().request},
+              {.kind = MessageKind::failed, .steps = is_full ? 1U : 0U, .request = reader.header().request},
               refused.what());
     }
 }
 
-void Server::leave(std::size_t trainer, const MessageHead& head) {
-    auto& known = present(trainer, head);
+void Server::leave(std::size_t trainer, const MessageHeader& header) {
+    auto& known = present(trainer, header);
     known.presence = Presence::gone;
     save_.forget(known.rank);
     known.waiting.clear();
@@ -274,12 +274,12 @@ void Server::leave(std::size_t trainer, const MessageHead& head) {
     recycle(known.step);
     known.step.clear();
     if (options_.mode == ServerMode::sync) apply_common_steps();
-    reply(trainer, {.kind = MessageKind::farewell, .step = steps_, .request = head.request});
+    reply(trainer, {.kind = MessageKind::farewell, .step = steps_, .request = header.request});
     answer_waiting();
 }
 
-void Server::reply(std::size_t trainer, const MessageHead& head, std::string_view text) {
-    send_message(*transport_, trainers_[trainer].rank, head, text);
+void Server::reply(std::size_t trainer, const MessageHeader& header, std::string_view text) {
+    send_message(*transport_, trainers_[trainer].rank, header, text);
 }
 
 bool Server::is_done() const {

@@ -143,38 +143,38 @@ class Server {
     };
 
     std::size_t trainer_of(int rank) const;
-    Trainer& present(std::size_t trainer, const MessageHead& head);
+    Trainer& present(std::size_t trainer, const MessageHeader& header);
     void greet(std::size_t trainer, const MessageReader& reader);
     void push(std::size_t trainer, comm::Message&& message);
     void check_push(MessageReader reader) const;
     void check_pull(MessageReader reader, int from) const;
     void pull(std::size_t trainer, comm::Message&& message);
-    void pass_step(std::size_t trainer, const MessageHead& head);
-    void leave(std::size_t trainer, const MessageHead& head);
+    void pass_step(std::size_t trainer, const MessageHeader& header);
+    void leave(std::size_t trainer, const MessageHeader& header);
     void note_abandoned(std::size_t trainer);
 
-    void report_sizes(std::size_t trainer, const MessageHead& asked);
+    void report_sizes(std::size_t trainer, const MessageHeader& asked);
     void give_turn_back(std::size_t trainer);
     void add_sizes(MessageWriter& writer) const;
-    void reply_with_sizes(std::size_t trainer, const MessageHead& head);
+    void reply_with_sizes(std::size_t trainer, const MessageHeader& header);
 
     static void check_day(MessageReader reader);
     void begin_day(std::size_t trainer, MessageReader reader);
 
-    bool is_due(const MessageHead& asked) const;
+    bool is_due(const MessageHeader& asked) const;
     void answer_when_due(std::size_t trainer, comm::Message&& message);
     void answer_waiting();
     void refuse_waiting();
     void answer(std::size_t trainer, const comm::Message& asked);
     void give_values(std::size_t trainer, MessageReader reader);
     std::size_t likely_bytes_of_answer(MessageReader asked) const;
-    void reply(std::size_t trainer, const MessageHead& head, std::string_view text = {});
+    void reply(std::size_t trainer, const MessageHeader& header, std::string_view text = {});
     void report_failure(std::string_view why) const {
         if (on_failure_) on_failure_(why);
     }
 
     void apply_common_steps();
-    void apply_step_of(std::size_t trainer, const MessageHead& last);
+    void apply_step_of(std::size_t trainer, const MessageHeader& last);
     void take_gradients(int source, const std::vector<comm::Message>& messages);
     void update(std::uint32_t steps = 1);
     void update_tables();
@@ -197,7 +197,7 @@ class Server {
     std::optional<Abandoned> abandoned_;  ///< the first
     struct WaitingForTurn {
         std::size_t trainer;
-        MessageHead asked;
+        MessageHeader asked;
     };
     std::deque<WaitingForTurn> waiting_for_turn_;
     std::int64_t steps_ = 0;

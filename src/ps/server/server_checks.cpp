@@ -8,9 +8,9 @@
 namespace dtrain::ps {
 
 void Server::check_push(MessageReader reader) const {
-    if (reader.head().steps > max_steps_of_push)
+    if (reader.header().steps > max_steps_of_push)
         throw MessageError(fmt::format("a push that ends {} steps, and at most {} end with one",
-                                       reader.head().steps, max_steps_of_push));
+                                       reader.header().steps, max_steps_of_push));
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
             const auto count = section->floats(section->count).size();

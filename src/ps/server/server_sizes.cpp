@@ -6,7 +6,7 @@
 
 namespace dtrain::ps {
 
-void Server::report_sizes(std::size_t trainer, const MessageHead& asked) {
+void Server::report_sizes(std::size_t trainer, const MessageHeader& asked) {
     const auto turn = static_cast<SizesTurn>(asked.steps);
     if (turn == SizesTurn::takes) {
         if (turn_.value_or(trainer) != trainer) {
@@ -34,8 +34,8 @@ void Server::add_sizes(MessageWriter& writer) const {
             writer.add_size(number, table.size(), table.counts().evicted);
 }
 
-void Server::reply_with_sizes(std::size_t trainer, const MessageHead& head) {
-    MessageWriter writer(*transport_, head);
+void Server::reply_with_sizes(std::size_t trainer, const MessageHeader& header) {
+    MessageWriter writer(*transport_, header);
     add_sizes(writer);
     writer.send(trainers_[trainer].rank);
 }

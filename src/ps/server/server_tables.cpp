@@ -58,7 +58,7 @@ void Server::begin_day(std::size_t trainer, MessageReader reader) {
     }
     reply(trainer, {.kind = MessageKind::begun,
                     .step = static_cast<std::int64_t>(evicted),
-                    .request = reader.head().request});
+                    .request = reader.header().request});
 }
 
 }  // namespace dtrain::ps

@@ -8,7 +8,7 @@ namespace dtrain::ps {
 void Server::give_values(std::size_t trainer, MessageReader reader) {
     const Timed timed(load_.answers);
     MessageWriter writer(*transport_,
-                         {.kind = MessageKind::values, .step = steps_, .request = reader.head().request},
+                         {.kind = MessageKind::values, .step = steps_, .request = reader.header().request},
                          likely_bytes_of_answer(reader));
     bool asks_dense = false;
     while (const auto section = reader.next()) {

@@ -10,7 +10,7 @@
 
 namespace dtrain::ps {
 
-bool Server::is_due(const MessageHead& asked) const {
+bool Server::is_due(const MessageHeader& asked) const {
     switch (options_.mode) {
         case ServerMode::sync:
             return steps_ >= asked.step;

@@ -124,24 +124,24 @@ std::span<const float> Section::floats(std::size_t values) const {
 }
 
 MessageReader::MessageReader(std::span<const std::byte> bytes) {
-    HeadBytes head{};
-    if (bytes.size() < sizeof(head)) throw MessageError(fmt::format("a message of {} bytes", bytes.size()));
-    std::memcpy(&head, bytes.data(), sizeof(head));
-    if (head.mark != mark)
+    HeaderBytes header{};
+    if (bytes.size() < sizeof(header)) throw MessageError(fmt::format("a message of {} bytes", bytes.size()));
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (header.mark != mark)
         throw MessageError(
-            fmt::format("a message that begins with {:08x}, expected {:08x}", head.mark, mark));
-    if (head.version != protocol_version)
+            fmt::format("a message that begins with {:08x}, expected {:08x}", header.mark, mark));
+    if (header.version != protocol_version)
         throw MessageError(
             fmt::format("a message of protocol {}, expected {}: trainers and servers must be of "
                         "one version of dtrain",
-                        head.version, protocol_version));
-    if (head.kind < static_cast<std::uint16_t>(MessageKind::join) ||
-        head.kind > static_cast<std::uint16_t>(MessageKind::idle))
-        throw MessageError(fmt::format("a message of kind {}", head.kind));
-    if (head.numbers != 0)
-        throw MessageError(fmt::format("a message with numbers of kind {}, expected 0", head.numbers));
-    head_ = {static_cast<MessageKind>(head.kind), head.steps, head.step, head.request};
-    rest_ = bytes.subspan(sizeof(head));
+                        header.version, protocol_version));
+    if (header.kind < static_cast<std::uint16_t>(MessageKind::join) ||
+        header.kind > static_cast<std::uint16_t>(MessageKind::idle))
+        throw MessageError(fmt::format("a message of kind {}", header.kind));
+    if (header.numbers != 0)
+        throw MessageError(fmt::format("a message with numbers of kind {}, expected 0", header.numbers));
+    header_ = {static_cast<MessageKind>(header.kind), header.steps, header.step, header.request};
+    rest_ = bytes.subspan(sizeof(header));
 }
 
 std::optional<Section> MessageReader::next() {
@@ -167,25 +167,26 @@ std::string_view MessageReader::text() const {
     MessageReader copy = *this;
     const auto section = copy.next();
     if (!section || section->count > section->payload.size())
-        throw MessageError(fmt::format("a {} without its text", to_string(head_.kind)));
+        throw MessageError(fmt::format("a {} without its text", to_string(header_.kind)));
     return {reinterpret_cast<const char*>(section->payload.data()), section->count};
 }
 
-MessageWriter::MessageWriter(comm::Transport& transport, const MessageHead& head, std::size_t capacity)
+MessageWriter::MessageWriter(comm::Transport& transport, const MessageHeader& header, std::size_t capacity)
     : transport_(&transport) {
-    const HeadBytes bytes{mark,      protocol_version, static_cast<std::uint16_t>(head.kind), head.steps, 0,
-                          head.step, head.request};
+    const HeaderBytes bytes{
+        mark,        protocol_version, static_cast<std::uint16_t>(header.kind), header.steps, 0,
+        header.step, header.request};
     content_ = transport.memory(std::max(capacity, sizeof(bytes)));
     content_.resize(sizeof(bytes));
     std::memcpy(content_.data(), &bytes, sizeof(bytes));
 }
 
 void MessageWriter::set_steps(std::uint32_t steps) {
-    std::memcpy(content_.data() + offsetof(HeadBytes, steps), &steps, sizeof(steps));
+    std::memcpy(content_.data() + offsetof(HeaderBytes, steps), &steps, sizeof(steps));
 }
 
 void MessageWriter::set_request(std::uint64_t request) {
-    std::memcpy(content_.data() + offsetof(HeadBytes, request), &request, sizeof(request));
+    std::memcpy(content_.data() + offsetof(HeaderBytes, request), &request, sizeof(request));
 }
 
 std::span<std::byte> MessageWriter::add_section(const Section& section, std::size_t payload) {
@@ -242,22 +243,23 @@ void MessageWriter::add_size(std::uint32_t table, std::uint64_t rows, std::uint6
 }
 
 std::size_t MessageWriter::bytes_of_rows(std::uint64_t count, std::uint64_t width) {
-    return sizeof(HeadBytes) + sizeof(SectionBytes) +
+    return sizeof(HeaderBytes) + sizeof(SectionBytes) +
            padded(count * (sizeof(std::int64_t) + width * sizeof(float)));
 }
 
 void MessageWriter::send(int to) {
-    HeadBytes head{};
-    std::memcpy(&head, content_.data(), sizeof(head));
+    HeaderBytes header{};
+    std::memcpy(&header, content_.data(), sizeof(header));
     try {
         transport_->send(to, std::move(content_));
     } catch (const comm::MessageTooLong& refused) {
-        throw MessageError(too_long(static_cast<MessageKind>(head.kind), to, refused.bytes(), refused.max()));
+        throw MessageError(
+            too_long(static_cast<MessageKind>(header.kind), to, refused.bytes(), refused.max()));
     }
 }
 
-void send_message(comm::Transport& transport, int to, const MessageHead& head, std::string_view text) {
-    MessageWriter writer(transport, head);
+void send_message(comm::Transport& transport, int to, const MessageHeader& header, std::string_view text) {
+    MessageWriter writer(transport, header);
     if (!text.empty()) writer.add_text(text);
     writer.send(to);
 }

@@ -14,9 +14,9 @@
 
 #include "comm/transport.hpp"
 
-/// What trainers and servers write to each other: a head of fixed length, then sections. Numbers are as this
-/// machine has them; the other one must have them alike, which the head's mark shows. Everything begins at a
-/// multiple of 8 bytes.
+/// What trainers and servers write to each other: a header of fixed length, then sections. Numbers are as
+/// this machine has them; the other one must have them alike, which the header's mark shows. Everything
+/// begins at a multiple of 8 bytes.
 namespace dtrain::ps {
 
 inline constexpr std::uint16_t protocol_version = 5;
@@ -57,7 +57,7 @@ enum class SizesTurn : std::uint32_t { none, takes, gives_back };
 /// Steps that may end with one push.
 inline constexpr std::uint32_t max_steps_of_push = 1'000'000;
 
-struct MessageHead {
+struct MessageHeader {
     MessageKind kind = MessageKind::join;
     /// push: how many steps of the trainer end with it, max_steps_of_push at most; their gradients were
     /// added up, and schedules count them all. 0: more of the same step follows. sizes: a SizesTurn. failed:
@@ -112,7 +112,7 @@ class MessageReader {
     /// @throws MessageError
     explicit MessageReader(std::span<const std::byte> bytes);
 
-    const MessageHead& head() const { return head_; }
+    const MessageHeader& header() const { return header_; }
 
     /// The next one; none behind the last. @throws MessageError
     std::optional<Section> next();
@@ -121,7 +121,7 @@ class MessageReader {
     std::string_view text() const;
 
   private:
-    MessageHead head_;
+    MessageHeader header_;
     std::span<const std::byte> rest_;
 };
 
@@ -130,7 +130,7 @@ class MessageReader {
 class MessageWriter {
   public:
     /// @param capacity bytes that are likely to be needed
-    MessageWriter(comm::Transport& transport, const MessageHead& head, std::size_t capacity = 0);
+    MessageWriter(comm::Transport& transport, const MessageHeader& header, std::size_t capacity = 0);
 
     /// Changes how many steps end with it.
     void set_steps(std::uint32_t steps);
@@ -172,7 +172,8 @@ class MessageWriter {
     std::size_t last_section_ = 0;  ///< begins there
 };
 
-/// Sends a message that has nothing but its head and perhaps text.
-void send_message(comm::Transport& transport, int to, const MessageHead& head, std::string_view text = {});
+/// Sends a message that has nothing but its header and perhaps text.
+void send_message(comm::Transport& transport, int to, const MessageHeader& header,
+                  std::string_view text = {});
 
 }  // namespace dtrain::ps

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The heads of messages and of their sections, byte by byte. Behind a section's head come `payload` bytes:
+/// The heads of messages and of their sections, byte by byte. Behind a section's header come `payload` bytes:
 /// ids if it has some, then floats.
 namespace dtrain::ps {
 
 inline constexpr std::uint32_t mark = 0x64745053;
 
-struct HeadBytes {
+struct HeaderBytes {
     std::uint32_t mark;
     std::uint16_t version;
     std::uint16_t kind;
@@ -20,7 +20,7 @@ struct HeadBytes {
     std::int64_t step;
     std::uint64_t request;
 };
-static_assert(sizeof(HeadBytes) == 32);
+static_assert(sizeof(HeaderBytes) == 32);
 
 inline constexpr std::uint32_t peeks_flag = 1;
 inline constexpr std::uint32_t each_once_flag = 2;

@@ -51,18 +51,18 @@ void lengthen(const std::byte* from, std::byte* to, std::size_t count) {
     }
 }
 
-bool has_numbers(const HeadBytes& head) {
-    return head.kind == static_cast<std::uint16_t>(MessageKind::push) ||
-           head.kind == static_cast<std::uint16_t>(MessageKind::values);
+bool has_numbers(const HeaderBytes& header) {
+    return header.kind == static_cast<std::uint16_t>(MessageKind::push) ||
+           header.kind == static_cast<std::uint16_t>(MessageKind::values);
 }
 
-bool has_ids(const HeadBytes& head, const SectionBytes& section) {
-    return head.kind == static_cast<std::uint16_t>(MessageKind::push) && section.table != dense_parameters;
+bool has_ids(const HeaderBytes& header, const SectionBytes& section) {
+    return header.kind == static_cast<std::uint16_t>(MessageKind::push) && section.table != dense_parameters;
 }
 
 // Bytes of ids before a section's floats.
-std::uint64_t id_bytes(const HeadBytes& head, const SectionBytes& section) {
-    return has_ids(head, section) ? section.count * sizeof(std::int64_t) : 0;
+std::uint64_t id_bytes(const HeaderBytes& header, const SectionBytes& section) {
+    return has_ids(header, section) ? section.count * sizeof(std::int64_t) : 0;
 }
 
 template <class Bytes>
@@ -74,16 +74,16 @@ Bytes read(const std::byte* at) {
 
 // A message of our own, in its place.
 void shorten(comm::MessageBytes& message, WireType numbers) {
-    auto head = read<HeadBytes>(message.data());
-    if (!has_numbers(head)) return;
-    head.numbers = static_cast<std::uint32_t>(numbers);
-    std::memcpy(message.data(), &head, sizeof(head));
-    auto* to = message.data() + sizeof(head);
+    auto header = read<HeaderBytes>(message.data());
+    if (!has_numbers(header)) return;
+    header.numbers = static_cast<std::uint32_t>(numbers);
+    std::memcpy(message.data(), &header, sizeof(header));
+    auto* to = message.data() + sizeof(header);
     const auto* const end = message.data() + message.size();
     for (const auto* from = to; from < end;) {
         auto section = read<SectionBytes>(from);
         const auto* const payload = from + sizeof(section);
-        const auto ids = id_bytes(head, section);
+        const auto ids = id_bytes(header, section);
         const auto floats = (section.payload - ids) / sizeof(float);
         from = payload + section.payload;
         section.payload = ids + floats * short_bytes;
@@ -100,15 +100,15 @@ void shorten(comm::MessageBytes& message, WireType numbers) {
 }
 
 // The size of a message once it is lengthened; none when it is not whole.
-std::optional<std::size_t> lengthened_size(std::span<const std::byte> message, const HeadBytes& head) {
-    auto size = sizeof(head);
-    for (auto rest = message.subspan(sizeof(head)); !rest.empty();) {
+std::optional<std::size_t> lengthened_size(std::span<const std::byte> message, const HeaderBytes& header) {
+    auto size = sizeof(header);
+    for (auto rest = message.subspan(sizeof(header)); !rest.empty();) {
         if (rest.size() < sizeof(SectionBytes)) return std::nullopt;
         const auto section = read<SectionBytes>(rest.data());
         rest = rest.subspan(sizeof(section));
         if (section.payload > rest.size()) return std::nullopt;
-        if (has_ids(head, section) && section.count > message.size()) return std::nullopt;
-        const auto ids = id_bytes(head, section);
+        if (has_ids(header, section) && section.count > message.size()) return std::nullopt;
+        const auto ids = id_bytes(header, section);
         // Two floats fill the eight bytes that everything is a multiple of.
         if (ids > section.payload || (section.payload - ids) % (2 * short_bytes) != 0) return std::nullopt;
         size += sizeof(section) + ids + (section.payload - ids) / short_bytes * sizeof(float);
@@ -117,15 +117,15 @@ std::optional<std::size_t> lengthened_size(std::span<const std::byte> message, c
     return size;
 }
 
-void lengthen(std::span<const std::byte> message, HeadBytes head, std::byte* to) {
-    const auto numbers = static_cast<WireType>(std::exchange(head.numbers, 0));
-    std::memcpy(to, &head, sizeof(head));
-    to += sizeof(head);
-    for (auto rest = message.subspan(sizeof(head)); !rest.empty();) {
+void lengthen(std::span<const std::byte> message, HeaderBytes header, std::byte* to) {
+    const auto numbers = static_cast<WireType>(std::exchange(header.numbers, 0));
+    std::memcpy(to, &header, sizeof(header));
+    to += sizeof(header);
+    for (auto rest = message.subspan(sizeof(header)); !rest.empty();) {
         auto section = read<SectionBytes>(rest.data());
         const auto payload = rest.subspan(sizeof(section), section.payload);
         rest = rest.subspan(sizeof(section) + section.payload);
-        const auto ids = id_bytes(head, section);
+        const auto ids = id_bytes(header, section);
         const auto floats = (payload.size() - ids) / short_bytes;
         section.payload = ids + floats * sizeof(float);
         std::memcpy(to, &section, sizeof(section));
@@ -156,16 +156,17 @@ class ShortTransport final : public comm::Transport {
 
     std::optional<comm::Message> receive() override {
         auto message = transport_->receive();
-        if (!message || message->content.size() < sizeof(HeadBytes)) return message;
-        const auto head = read<HeadBytes>(message->content.data());
-        if (head.mark != mark || head.numbers != static_cast<std::uint32_t>(numbers_) || !has_numbers(head))
+        if (!message || message->content.size() < sizeof(HeaderBytes)) return message;
+        const auto header = read<HeaderBytes>(message->content.data());
+        if (header.mark != mark || header.numbers != static_cast<std::uint32_t>(numbers_) ||
+            !has_numbers(header))
             return message;
         const auto bytes = std::as_const(message->content).bytes();
-        const auto size = lengthened_size(bytes, head);
+        const auto size = lengthened_size(bytes, header);
         if (!size) return message;
         auto content = memory(*size);
         content.resize(*size);
-        lengthen(bytes, head, content.data());
+        lengthen(bytes, header, content.data());
         transport_->recycle(std::exchange(message->content, std::move(content)));
         return message;
     }

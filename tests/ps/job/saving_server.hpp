@@ -93,7 +93,7 @@ class SavingServer {
     std::string said() {
         while (const auto answer = transports_[1]->receive()) {
             const ps::MessageReader reader(answer->content.bytes());
-            const auto kind = reader.head().kind;
+            const auto kind = reader.header().kind;
             if (kind == ps::MessageKind::applied) continue;
             std::string text(to_string(kind));
             if (kind == ps::MessageKind::saved || kind == ps::MessageKind::failed)

@@ -132,8 +132,8 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
         std::string said;
         while (const auto answer = transports_[good_trainer]->receive()) {
             const MessageReader reader(answer->content.bytes());
-            said += to_string(reader.head().kind);
-            if (reader.head().kind == MessageKind::failed) said += " " + std::string(reader.text());
+            said += to_string(reader.header().kind);
+            if (reader.header().kind == MessageKind::failed) said += " " + std::string(reader.text());
             said += ";";
         }
         EXPECT_THAT(said, HasSubstr("values;"));

@@ -40,8 +40,8 @@ class FailingDisk : public testing::Test {
         }
     }
 
-    MessageWriter message(int rank, const MessageHead& head) {
-        return {*transports_[static_cast<std::size_t>(rank)], head};
+    MessageWriter message(int rank, const MessageHeader& header) {
+        return {*transports_[static_cast<std::size_t>(rank)], header};
     }
     void send(MessageWriter&& writer) {
         writer.send(0);
@@ -55,8 +55,8 @@ class FailingDisk : public testing::Test {
         if (!answer) return "";
         const MessageReader reader(answer->content.bytes());
         auto text =
-            std::string(to_string(reader.head().kind)) + " of " + std::to_string(reader.head().request);
-        if (reader.head().kind == MessageKind::failed) text += ": " + std::string(reader.text());
+            std::string(to_string(reader.header().kind)) + " of " + std::to_string(reader.header().request);
+        if (reader.header().kind == MessageKind::failed) text += ": " + std::string(reader.text());
         return text;
     }
 

@@ -42,8 +42,8 @@ class ServerTest : public testing::Test {
         while (auto message = transports_[0]->receive()) take_and_answer(*server_, std::move(*message));
     }
 
-    MessageWriter message(int rank, const MessageHead& head) {
-        return {*transports_[static_cast<std::size_t>(rank)], head};
+    MessageWriter message(int rank, const MessageHeader& header) {
+        return {*transports_[static_cast<std::size_t>(rank)], header};
     }
     void send(MessageWriter&& writer) {
         writer.send(0);
@@ -111,7 +111,7 @@ class ServerTest : public testing::Test {
         const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         MessageReader reader(answer->content.bytes());
-        std::string text(to_string(reader.head().kind));
+        std::string text(to_string(reader.header().kind));
         while (const auto section = reader.next()) {
             if (section->table != 0) continue;
             text += fmt::format(" {}", section->first);
@@ -129,11 +129,11 @@ class ServerTest : public testing::Test {
         const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         MessageReader reader(answer->content.bytes());
-        std::string text(to_string(reader.head().kind));
-        if (reader.head().kind == MessageKind::failed || reader.head().kind == MessageKind::saved)
+        std::string text(to_string(reader.header().kind));
+        if (reader.header().kind == MessageKind::failed || reader.header().kind == MessageKind::saved)
             return text + " " + std::string(reader.text());
-        if (reader.head().kind == MessageKind::accept || reader.head().kind == MessageKind::begun)
-            return text + " " + std::to_string(reader.head().step);
+        if (reader.header().kind == MessageKind::accept || reader.header().kind == MessageKind::begun)
+            return text + " " + std::to_string(reader.header().step);
         while (const auto section = reader.next())
             if (!section->payload.empty())
                 text += " " + std::to_string(static_cast<int>(section->floats(section->count)[0]));
@@ -341,7 +341,7 @@ TEST_F(ServerTest, ATrainerWithManyMessagesHoldsUpNoOther) {
     EXPECT_EQ(server_->steps(), many);
     const auto answer = transports_[2]->receive();
     MessageReader reader(answer->content.bytes());
-    EXPECT_LE(reader.head().step, static_cast<std::int64_t>(9 * transports_.size()));
+    EXPECT_LE(reader.header().step, static_cast<std::int64_t>(9 * transports_.size()));
 }
 
 TEST_F(ServerTest, WhoLeavesIsWaitedForNoLonger) {

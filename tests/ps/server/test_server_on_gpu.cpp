@@ -52,8 +52,8 @@ class ServerOnAGpu : public tests::OnAGpu {
         }
     }
 
-    MessageWriter message(int rank, const MessageHead& head) {
-        return {*transports_[static_cast<std::size_t>(rank)], head};
+    MessageWriter message(int rank, const MessageHeader& header) {
+        return {*transports_[static_cast<std::size_t>(rank)], header};
     }
     void send(MessageWriter&& writer) {
         writer.send(0);
@@ -80,8 +80,8 @@ class ServerOnAGpu : public tests::OnAGpu {
         const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         const MessageReader reader(answer->content.bytes());
-        std::string text(to_string(reader.head().kind));
-        if (reader.head().kind == MessageKind::failed) text.append(" ").append(reader.text());
+        std::string text(to_string(reader.header().kind));
+        if (reader.header().kind == MessageKind::failed) text.append(" ").append(reader.text());
         return text;
     }
 

@@ -46,10 +46,10 @@ class Messages : public testing::Test {
 TEST_F(Messages, HaveWhatWasWritten) {
     const auto bytes = push();
     MessageReader reader(bytes);
-    EXPECT_EQ(reader.head().kind, MessageKind::push);
-    EXPECT_EQ(reader.head().step, -3);
-    EXPECT_EQ(reader.head().steps, 4U);
-    EXPECT_EQ(reader.head().request, 10U);
+    EXPECT_EQ(reader.header().kind, MessageKind::push);
+    EXPECT_EQ(reader.header().step, -3);
+    EXPECT_EQ(reader.header().steps, 4U);
+    EXPECT_EQ(reader.header().request, 10U);
     const auto first = reader.next();
     EXPECT_EQ(first->table, dense_parameters);
     EXPECT_EQ(first->first, 5U);

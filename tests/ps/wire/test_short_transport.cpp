@@ -80,10 +80,10 @@ TEST_P(ShortMessages, AreReadAsTheyWereWrittenButRounded) {
         push(dense, rows).send(1);
         const auto message = transports_[1]->receive();
         MessageReader reader(message->content.bytes());
-        EXPECT_EQ(reader.head().kind, MessageKind::push);
-        EXPECT_EQ(reader.head().step, -3);
-        EXPECT_EQ(reader.head().steps, 4U);
-        EXPECT_EQ(reader.head().request, 9U);
+        EXPECT_EQ(reader.header().kind, MessageKind::push);
+        EXPECT_EQ(reader.header().step, -3);
+        EXPECT_EQ(reader.header().steps, 4U);
+        EXPECT_EQ(reader.header().request, 9U);
         for (auto* values : {&dense, &rows})
             for (auto& value : *values) value = rounded(value);
         const auto first = reader.next();
