@@ -114,7 +114,7 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_MCA_ras", written, "with the agent", "mpirun 4.1 asks no scheduler for nodes: dtrain-launch names them."},
     Row{"PRTE_MCA_plm", written, "with the agent", "ssh: mpirun 5 uses the agent also inside of a batch job."},
     Row{"PRTE_MCA_ras", written, "with the agent", "mpirun 5 asks no scheduler for nodes."},
-    Row{"OMPI_MCA_plm_rsh_agent", written, "on several nodes", "What mpirun 4.1 starts in place of ssh: dtrain-agent, when the nodes' launchers have met, or in a PBS job."},
+    Row{"OMPI_MCA_plm_rsh_agent", written, "on several nodes", "What mpirun 4.1 starts in place of ssh: dtrain-rsh, when the nodes' launchers have met, or in a PBS job."},
     Row{"OMPI_MCA_plm_rsh_no_tree_spawn", written, "with the agent", "mpirun 4.1 starts every node's daemon itself."},
     Row{"OMPI_MCA_plm_rsh_num_concurrent", written, "with the agent", "Agents of mpirun 4.1 that may live at the same time: one for each node."},
     Row{"PRTE_MCA_plm_ssh_agent", written, "on several nodes", "What mpirun 5 starts in place of ssh."},

@@ -37,7 +37,7 @@ constexpr milliseconds before_ssh{5'000};  // launchers that are started togethe
 constexpr milliseconds before_check_complains{2'000};
 constexpr std::size_t named_at_once = 8;
 
-/// A descriptor for each follower and each agent, and some.
+/// A descriptor for each follower and each remote shell, and some.
 void allow_many_descriptors() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -94,7 +94,7 @@ Followers::~Followers() {
 }
 
 std::string Followers::agent_socket() const {
-    return folder_.path() + "/agents";
+    return folder_.path() + "/rsh";
 }
 
 link::Admission Followers::admit_at_master(const link::JoinRequest& request) const {
@@ -248,19 +248,19 @@ Plan Followers::start(Plan plan) {
     return plan_;
 }
 
-Environment Followers::for_mpirun(const std::string& agent) const {
-    // Each version reads its own. mpirun must come to every node itself, and wait for no agent to end before
-    // it starts the next. Inside of a batch job it would rather start its daemons through the scheduler, and
-    // on the scheduler's nodes only.
+Environment Followers::for_mpirun(const std::string& remote_shell) const {
+    // Each version reads its own. mpirun must come to every node itself, and wait for no remote shell to end
+    // before it starts the next. Inside of a batch job it would rather start its daemons through the
+    // scheduler, and on the scheduler's nodes only.
     const auto nodes = std::to_string(count_);
     return {{"DTRAIN_AGENT_SOCKET", agent_socket()},
             {"OMPI_MCA_plm", "rsh"},
-            {"OMPI_MCA_plm_rsh_agent", agent},
+            {"OMPI_MCA_plm_rsh_agent", remote_shell},
             {"OMPI_MCA_plm_rsh_no_tree_spawn", "1"},
             {"OMPI_MCA_plm_rsh_num_concurrent", nodes},
             {"OMPI_MCA_ras", "^slurm,tm,gridengine,lsf,alps"},
             {"PRTE_MCA_plm", "ssh"},
-            {"PRTE_MCA_plm_ssh_agent", agent},
+            {"PRTE_MCA_plm_ssh_agent", remote_shell},
             {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
             {"PRTE_MCA_plm_ssh_num_concurrent", nodes},
             {"PRTE_MCA_ras", "^slurm,pbs,gridengine,lsf,flux"}};

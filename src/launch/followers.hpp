@@ -73,8 +73,8 @@ class Followers {
     Plan start(Plan plan);
 
     /// Variables that make mpirun come to the followers.
-    /// @param agent path of dtrain-agent
-    Environment for_mpirun(const std::string& agent) const;
+    /// @param remote_shell path of dtrain-rsh
+    Environment for_mpirun(const std::string& remote_shell) const;
 
     /// What watch() has to look after while mpirun runs the job with this token.
     Beside beside(const std::string& job_token);

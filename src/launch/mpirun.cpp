@@ -135,7 +135,7 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
     std::vector<std::string> argv{"mpirun",   "--hostfile",        hostfile, "--bind-to", "none",
                                   "--map-by", "slot:OVERSUBSCRIBE"};
     const bool several_nodes = plan.nodes.size() > 1;
-    if (several_nodes) append(argv, links_between_nodes(plan, programs.agent));
+    if (several_nodes) append(argv, links_between_nodes(plan, programs.remote_shell));
     const auto for_worker = worker_options(plan.log_dir, options);
     std::string separator;
     for (const auto& part : parts_of(plan)) {

@@ -23,8 +23,8 @@ std::optional<MpirunVersion> parse_mpirun_version(std::string_view output);
 
 /// Paths of dtrain's own programs.
 struct LauncherPrograms {
-    std::string worker;  ///< dtrain-worker
-    std::string agent;   ///< dtrain-agent, for the remote shell of a scheduler
+    std::string worker;        ///< dtrain-worker
+    std::string remote_shell;  ///< dtrain-rsh, for the remote shell of a scheduler
 };
 
 /// argv of the mpirun that runs `worker -- program` on every rank of the plan; one part for each role, and
@@ -37,7 +37,7 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
 
 /// What mpirun calls the nodes: their hosts. Where one host is several nodes, all but the first get an
 /// address of their own, so that mpirun takes them for other machines; so do IPv6 addresses, which mpirun 4.1
-/// refuses as names. Its agent knows who is meant.
+/// refuses as names. Its remote shell knows who is meant.
 std::vector<std::string> mpirun_names(const Plan& plan);
 
 /// The lines of that hostfile.

@@ -369,7 +369,7 @@ class Launch {
         if (others_.followers) {
             options.beside = others_.followers->beside(token);
             options.environment.set_all(
-                others_.followers->for_mpirun(installed("libexec/dtrain/dtrain-agent")));
+                others_.followers->for_mpirun(installed("libexec/dtrain/dtrain-rsh")));
         }
         auto ended = watch(options);
         // mpirun does not do so when it is killed, or told to stop while it ends ranks already.

@@ -48,7 +48,7 @@ StartCommand start_command(const Plan& plan, const Options& options, const Plann
     auto job = environment;
     job.set_all(added);
     return {.argv = mpirun_command(plan, hostfile,
-                                   {.worker = worker, .agent = installed("libexec/dtrain/dtrain-agent")},
+                                   {.worker = worker, .remote_shell = installed("libexec/dtrain/dtrain-rsh")},
                                    options, carried_names(job, given)),
             .added = std::move(added)};
 }

@@ -28,7 +28,8 @@ constexpr milliseconds poll_period{1'000};
 constexpr milliseconds time_to_say_goodbye{2'000};
 constexpr std::size_t max_warnings = 8;
 
-/// A part of the descriptors that this process may have: followers, agents, logs and mpirun need some too.
+/// A part of the descriptors that this process may have: followers, remote shells, logs and mpirun need some
+/// too.
 std::size_t strangers_allowed() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return max_strangers;
@@ -111,8 +112,8 @@ void Head::take(int fd, const Message& message) {
         return accepted(fd, *request);
     if (!peer.node) throw LinkError("this launcher has not said who it is");
     const auto to_agent = [&](int run) {
-        const auto agent = agent_of_.find(*peer.node);
-        if (run == run_ && agent != agent_of_.end()) agents_->send(agent->second, message);
+        const auto shell = remote_shell_of_.find(*peer.node);
+        if (run == run_ && shell != remote_shell_of_.end()) remote_shells_->send(shell->second, message);
     };
     if (const auto* output = std::get_if<DaemonOutput>(&message)) to_agent(output->run);
     if (const auto* ended = std::get_if<DaemonEnded>(&message)) to_agent(ended->run);
@@ -161,8 +162,8 @@ void Head::drop(int fd, std::string reason) {  // a copy: it may be the peer's o
     if (!node) return;
     followers_.erase(*node);
     lost_[*node] = std::move(reason);
-    if (const auto agent = agent_of_.find(*node); agent != agent_of_.end())
-        agents_->send(agent->second, DaemonEnded{.run = run_, .status = 1, .reason = lost_.at(*node)});
+    if (const auto shell = remote_shell_of_.find(*node); shell != remote_shell_of_.end())
+        remote_shells_->send(shell->second, DaemonEnded{.run = run_, .status = 1, .reason = lost_.at(*node)});
 }
 
 /// Each address once, and not endlessly many: the log is no place for an attacker to write to.
@@ -218,11 +219,11 @@ void Head::send_to_all(const Message& message) {
 }
 
 void Head::serve_agents(const std::string& path) {
-    agents_ = std::make_unique<Agents>(
+    remote_shells_ = std::make_unique<RemoteShells>(
         reactor_, path,
-        Agents::Actions{.asked = [this](int agent, const RunOn& wish) { run_on(agent, wish); },
-                        .gone = [this](int agent) { agent_gone(agent); },
-                        .make_room = [this] { return make_room(); }});
+        RemoteShells::Actions{.asked = [this](int shell, const RunOn& wish) { run_on(shell, wish); },
+                              .gone = [this](int shell) { remote_shell_gone(shell); },
+                              .make_room = [this] { return make_room(); }});
 }
 
 void Head::begin_run(const JobInfo& info, std::vector<std::string> names, std::vector<std::string> hosts) {
@@ -234,27 +235,28 @@ void Head::begin_run(const JobInfo& info, std::vector<std::string> names, std::v
     refusal_.reset();
 }
 
-void Head::run_on(int agent, const RunOn& wish) {
+void Head::run_on(int shell, const RunOn& wish) {
     const auto found = std::find(names_.begin(), names_.end(), wish.host);
     const auto node = static_cast<int>(found - names_.begin());
     if (found != names_.end() && here(node)) {
-        agent_of_[node] = agent;
+        remote_shell_of_[node] = shell;
         send(node, RunDaemon{.run = run_,
                              .command = wish.command,
                              .job_token = info_.job_token,
                              .grace_ms = static_cast<int>(info_.grace.count())});
     } else if (const auto lost = lost_.find(node); lost != lost_.end()) {
-        agents_->send(agent, DaemonEnded{.run = run_, .status = 1, .reason = lost->second});
+        remote_shells_->send(shell, DaemonEnded{.run = run_, .status = 1, .reason = lost->second});
     } else {
-        agents_->send(agent, UseSsh{found == names_.end() ? "" : hosts_.at(static_cast<std::size_t>(node))});
+        remote_shells_->send(shell,
+                             UseSsh{found == names_.end() ? "" : hosts_.at(static_cast<std::size_t>(node))});
     }
 }
 
-void Head::agent_gone(int agent) {
-    for (auto each = agent_of_.begin(); each != agent_of_.end(); ++each) {
-        if (each->second != agent) continue;
+void Head::remote_shell_gone(int shell) {
+    for (auto each = remote_shell_of_.begin(); each != remote_shell_of_.end(); ++each) {
+        if (each->second != shell) continue;
         send(each->first, StopDaemon{run_});
-        agent_of_.erase(each);
+        remote_shell_of_.erase(each);
         return;
     }
 }

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/files.hpp"
-#include "link/agents.hpp"
 #include "link/connection.hpp"
 #include "link/reactor.hpp"
+#include "link/remote_shells.hpp"
 
 namespace dtrain::link {
 
@@ -62,7 +62,7 @@ class Head {
     void send(int node, const Message& message);
     void send_to_all(const Message& message);
 
-    /// Serves mpirun's agents at this path, for one mpirun after the other.
+    /// Serves mpirun's remote shells at this path, for one mpirun after the other.
     void serve_agents(const std::string& path);
     /// The next mpirun's daemons are of this job.
     /// @param names of the nodes as mpirun knows them
@@ -95,8 +95,8 @@ class Head {
     void drop(int fd, std::string reason);
     void refuse_key(const std::string& peer);
     void check_clock();
-    void run_on(int agent, const RunOn& wish);
-    void agent_gone(int agent);
+    void run_on(int shell, const RunOn& wish);
+    void remote_shell_gone(int shell);
 
     Options options_;
     Reactor reactor_;
@@ -106,8 +106,8 @@ class Head {
     bool listening_ = true;
     std::map<int, int> followers_;  ///< node -> descriptor
     std::map<int, JoinRequest> requests_;
-    std::map<int, int> agent_of_;  ///< node -> agent
-    std::unique_ptr<Agents> agents_;
+    std::map<int, int> remote_shell_of_;  ///< node -> remote shell
+    std::unique_ptr<RemoteShells> remote_shells_;
     JobInfo info_;
     std::vector<std::string> names_;
     std::vector<std::string> hosts_;

@@ -11,7 +11,7 @@
 
 #include "link/frames.hpp"
 
-/// What launchers say to each other once both have proven the key, and what the remote-shell agent says to
+/// What launchers say to each other once both have proven the key, and what the remote shell says to
 /// the head beside it. "Head" is the launcher that runs mpirun, "followers" are those of the other nodes.
 namespace dtrain::link {
 
@@ -63,14 +63,14 @@ struct CheckCall {
     friend bool operator==(const CheckCall&, const CheckCall&) = default;
 };
 
-/// Agent: run the MPI daemon there. `command` is what mpirun gave its remote shell.
+/// Remote shell: run the MPI daemon there. `command` is what mpirun gave its remote shell.
 struct RunOn {
     std::string host;
     std::string command;
     friend bool operator==(const RunOn&, const RunOn&) = default;
 };
 
-/// Head to agent: that node has no follower.
+/// Head to remote shell: that node has no follower.
 struct UseSsh {
     std::string host;  ///< where ssh finds it; "": as mpirun calls it
     friend bool operator==(const UseSsh&, const UseSsh&) = default;
@@ -91,7 +91,7 @@ struct StopDaemon {
     friend bool operator==(const StopDaemon&, const StopDaemon&) = default;
 };
 
-/// Follower, and head to agent: what the daemon printed.
+/// Follower, and head to remote shell: what the daemon printed.
 struct DaemonOutput {
     int run = 0;
     bool to_stderr = false;
@@ -99,7 +99,7 @@ struct DaemonOutput {
     friend bool operator==(const DaemonOutput&, const DaemonOutput&) = default;
 };
 
-/// Follower, and head to agent.
+/// Follower, and head to remote shell.
 struct DaemonEnded {
     int run = 0;
     int status = 0;      ///< as a shell has it

@@ -86,8 +86,8 @@ TEST(Mpirun, OfASchedulersRemoteShellIsReachedByTheAgent) {
     auto plan = two_ranks();
     plan.nodes.push_back({.host = "node2"});
     plan.remote_shell = "/opt/pbs/bin/pbs_tmrsh";
-    EXPECT_THAT(mpirun_command(plan, "h", {.worker = "w", .agent = "/opt/agent"}, {}, {}),
-                testing::IsSupersetOf({"plm_rsh_agent", "/opt/agent --by /opt/pbs/bin/pbs_tmrsh",
+    EXPECT_THAT(mpirun_command(plan, "h", {.worker = "w", .remote_shell = "/opt/remote_shell"}, {}, {}),
+                testing::IsSupersetOf({"plm_rsh_agent", "/opt/remote_shell --by /opt/pbs/bin/pbs_tmrsh",
                                        "plm_rsh_no_tree_spawn", "plm_rsh_num_concurrent"}));
 }
 

@@ -21,7 +21,7 @@ constexpr const char* open_mpi_4 =
     R"( orted -mca orte_leave_session_attached "1" -mca ess "env" -mca ess_base_jobid "2135556096" )"
     R"~(-mca ess_base_vpid 1 -mca ess_base_num_procs "3" -mca orte_node_regex "vm,[2:10].77.0.2,[2:10].77.0.3@0(3)" )~"
     R"(-mca orte_hnp_uri "2135556096.0;tcp://192.0.2.2:46541;tcp6://[fd00::2]:40609" )"
-    R"(--mca plm_rsh_agent "/opt/dtrain-agent" --mca plm_rsh_no_tree_spawn "1" -mca plm "rsh" )"
+    R"(--mca plm_rsh_agent "/opt/dtrain-rsh" --mca plm_rsh_no_tree_spawn "1" -mca plm "rsh" )"
     R"(-mca pmix "^s1,s2,cray,isolated")";
 
 constexpr const char* open_mpi_4_with_prefix =
@@ -49,8 +49,8 @@ TEST(DaemonCommand, OfOpenMpi4) {
                             "ess_base_num_procs", "3", "-mca", "orte_node_regex",
                             "vm,[2:10].77.0.2,[2:10].77.0.3@0(3)", "-mca", "orte_hnp_uri",
                             "2135556096.0;tcp://192.0.2.2:46541;tcp6://[fd00::2]:40609", "--mca",
-                            "plm_rsh_agent", "/opt/dtrain-agent", "--mca", "plm_rsh_no_tree_spawn", "1",
-                            "-mca", "plm", "rsh", "-mca", "pmix", "^s1,s2,cray,isolated"));
+                            "plm_rsh_agent", "/opt/dtrain-rsh", "--mca", "plm_rsh_no_tree_spawn", "1", "-mca",
+                            "plm", "rsh", "-mca", "pmix", "^s1,s2,cray,isolated"));
 }
 
 TEST(DaemonCommand, SearchPathsBeginWithThePrefix) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Real followers in threads of their own, over the loopback network, and an agent as mpirun would start it.
-// Oracle: what each side is to learn of the other; ssh's and getopt's "--".
+// Real followers in threads of their own, over the loopback network, and a remote shell as mpirun would start
+// it. Oracle: what each side is to learn of the other; ssh's and getopt's "--".
 #include <future>
 #include <numeric>
 #include <poll.h>
@@ -16,9 +16,9 @@
 
 #include "base/ports.hpp"
 #include "keys.hpp"
-#include "link/agent.hpp"
 #include "link/follower.hpp"
 #include "link/head.hpp"
+#include "link/remote_shell.hpp"
 #include "link/tcp.hpp"
 #include "link/unix_socket.hpp"
 #include "support/message_of.hpp"
@@ -42,7 +42,7 @@ class HeadTest : public testing::Test {
                           .name = "head",
                           .admit = [](const JoinRequest& request) { return admit(request); },
                           .arrived = {}});
-        head_->serve_agents(agents());
+        head_->serve_agents(remote_shells());
     }
 
     static Admission admit(const JoinRequest& request) {
@@ -52,7 +52,7 @@ class HeadTest : public testing::Test {
         return request.wanted_node.value_or(1);
     }
 
-    std::string agents() const { return (folder_ / "agents").string(); }
+    std::string remote_shells() const { return (folder_ / "remote_shells").string(); }
 
     FollowerOptions node(int number, const Key& own_key = key) const {
         return {.head = "127.0.0.1",
@@ -205,10 +205,10 @@ TEST_F(HeadTest, NodesGetOtherNumbers) {
     EXPECT_EQ(first.get().status, 0);
 }
 
-/// What mpirun's remote-shell agent hears from the head.
-class Agent {
+/// What mpirun's remote-shell remote shell hears from the head.
+class RemoteShell {
   public:
-    explicit Agent(const std::string& path) : socket_(connect_to_path(path)) {}
+    explicit RemoteShell(const std::string& path) : socket_(connect_to_path(path)) {}
 
     void ask(const std::string& host, const std::string& command) const {
         write_all(socket_.get(), framed(encode(RunOn{.host = host, .command = command})));
@@ -232,12 +232,12 @@ class Agent {
 
 TEST_F(HeadTest, AnAgentOfANodeWithoutAFollowerUsesSsh) {
     head_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
-    Agent agent(agents());
-    agent.ask("127.1.0.2", "orted");
+    RemoteShell remote_shell(remote_shells());
+    remote_shell.ask("127.1.0.2", "orted");
     std::optional<Message> heard;
-    serve_until([&] { return (heard = agent.heard()).has_value(); });
+    serve_until([&] { return (heard = remote_shell.heard()).has_value(); });
     EXPECT_EQ(*heard, Message(UseSsh{"fd00::2"}));
-    Agent unknown(agents());
+    RemoteShell unknown(remote_shells());
     unknown.ask("elsewhere", "orted");
     serve_until([&] { return (heard = unknown.heard()).has_value(); });
     EXPECT_EQ(*heard, Message(UseSsh{""}));
@@ -250,27 +250,28 @@ TEST_F(HeadTest, AnAgentTakesNoHostForAnOptionOfSsh) {
                        "#!/bin/sh\nprintf '%s\\n' \"$@\" > '" + (folder_ / "arguments").string() + "'\n");
     std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
     const Environment environment{{"PATH", folder_.path().string() + ":/usr/bin:/bin"},
-                                  {"DTRAIN_AGENT_SOCKET", agents()}};
+                                  {"DTRAIN_AGENT_SOCKET", remote_shells()}};
     for (const bool by_mpirun : {false, true}) {
         std::vector<std::string> arguments{"-o", "BatchMode=yes", "n2", "orted", "-mca"};
         if (by_mpirun) arguments.insert(arguments.begin() + 2, "--");
         const auto pid = ::fork();
-        if (pid == 0) ::_exit(run_agent(arguments, environment));
+        if (pid == 0) ::_exit(run_remote_shell(arguments, environment));
         serve_until([&] { return ::waitpid(pid, nullptr, WNOHANG) == pid; });
         EXPECT_EQ(tests::bytes_of(folder_ / "arguments"),
                   "-x\n-o\nBatchMode=yes\n-o\nBatchMode=yes\n--\n-oProxyCommand=sh\norted\n-mca\n");
     }
 }
 
-TEST(Agent, HasASchedulersRemoteShellStartAShellForTheCommand) {
+TEST(RemoteShell, HasASchedulersRemoteShellStartAShellForTheCommand) {
     const tests::TemporaryFolder folder;
     const auto shell = (folder / "tmrsh").string();
     tests::write_bytes(shell, "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.words\"\n");
     std::filesystem::permissions(shell, std::filesystem::perms::owner_all);
     const auto pid = ::fork();
     if (pid == 0)
-        ::_exit(run_agent({"--by", shell, "node2", "PATH=/opt/bin:$PATH;", "orted", "-mca", "ess", "\"env\""},
-                          Environment::of_this_process()));
+        ::_exit(run_remote_shell(
+            {"--by", shell, "node2", "PATH=/opt/bin:$PATH;", "orted", "-mca", "ess", "\"env\""},
+            Environment::of_this_process()));
     int status = -1;
     ASSERT_EQ(::waitpid(pid, &status, 0), pid);
     EXPECT_EQ(status, 0);
@@ -278,13 +279,13 @@ TEST(Agent, HasASchedulersRemoteShellStartAShellForTheCommand) {
               "node2\n/bin/sh\n-c\nPATH=/opt/bin:$PATH; orted -mca ess \"env\"\n");
 }
 
-/// What the agent hears until its daemon has ended.
-std::string printed_until_the_end(Agent& agent, Reactor& reactor) {
+/// What the remote shell hears until its daemon has ended.
+std::string printed_until_the_end(RemoteShell& remote_shell, Reactor& reactor) {
     std::string text;
     const auto give_up_at = std::chrono::steady_clock::now() + seconds(20);
     while (std::chrono::steady_clock::now() < give_up_at) {
         reactor.wait(milliseconds(0));
-        const auto heard = agent.heard();
+        const auto heard = remote_shell.heard();
         if (!heard) continue;
         if (std::holds_alternative<DaemonEnded>(*heard)) return text;
         text += std::get<DaemonOutput>(*heard).text;
@@ -305,21 +306,21 @@ class AgentsTest : public testing::Test {
         std::string all;
         for (int line = 0; line < lines; ++line) {
             all += std::string(8 * 1024, static_cast<char>('a' + line % 26));
-            agents_.send(*asked_, DaemonOutput{.text = all.substr(all.size() - 8 * 1024)});
+            remote_shells_.send(*asked_, DaemonOutput{.text = all.substr(all.size() - 8 * 1024)});
         }
-        agents_.send(*asked_, DaemonEnded{});
+        remote_shells_.send(*asked_, DaemonEnded{});
         return all;
     }
 
     tests::TemporaryFolder folder_;
     Reactor reactor_;
     std::optional<int> asked_;
-    Agents agents_{reactor_,
-                   (folder_ / "agents").string(),
-                   {.asked = [this](int agent, const RunOn&) { asked_ = agent; },
-                    .gone = [this](int) { asked_.reset(); },
-                    .make_room = [] { return false; }}};
-    Agent agent_{(folder_ / "agents").string()};
+    RemoteShells remote_shells_{reactor_,
+                                (folder_ / "remote_shells").string(),
+                                {.asked = [this](int remote_shell, const RunOn&) { asked_ = remote_shell; },
+                                 .gone = [this](int) { asked_.reset(); },
+                                 .make_room = [] { return false; }}};
+    RemoteShell agent_{(folder_ / "remote_shells").string()};
 };
 
 TEST_F(AgentsTest, WhatAnAgentDoesNotTakeAtOnceWaitsForIt) {
@@ -341,12 +342,12 @@ TEST_F(AgentsTest, OfMuchOutputOfADaemonTheEndIsLeftOut) {
 
 TEST_F(AgentsTest, OneThatIsGoneIsToldNothing) {
     ask();
-    agent_ = Agent((folder_ / "agents").string());
+    agent_ = RemoteShell((folder_ / "remote_shells").string());
     const int gone = *asked_;
     say(300);
     for (int count = 0; asked_ && count < 1000; ++count) reactor_.wait(milliseconds(20));
     EXPECT_FALSE(asked_);
-    agents_.send(gone, DaemonEnded{});
+    remote_shells_.send(gone, DaemonEnded{});
 }
 
 TEST_F(HeadTest, ACommandThatIsNoDaemonIsNotRun) {
@@ -354,11 +355,11 @@ TEST_F(HeadTest, ACommandThatIsNoDaemonIsNotRun) {
     auto follower = started(node(1));
     serve_until([&] { return head_->here(1); });
     head_->send(1, Accepted{.node = 1, .nodes = 2});
-    Agent agent(agents());
+    RemoteShell remote_shell(remote_shells());
     const auto proof = folder_ / "was-run";
-    agent.ask("b", "touch " + proof.string());
+    remote_shell.ask("b", "touch " + proof.string());
     std::optional<Message> heard;
-    serve_until([&] { return (heard = agent.heard()).has_value(); });
+    serve_until([&] { return (heard = remote_shell.heard()).has_value(); });
     const auto* ended = std::get_if<DaemonEnded>(&*heard);
     ASSERT_NE(ended, nullptr);
     EXPECT_NE(ended->status, 0);
@@ -377,7 +378,7 @@ TEST_F(HeadTest, AnAgentLearnsThatItsNodeIsLost) {
     serve_until([&] { return head_->here(1); });
     must_leave = true;
     serve_until([&] { return head_->lost().contains(1); });
-    Agent late(agents());
+    RemoteShell late(remote_shells());
     late.ask("b", "orted");
     std::optional<Message> heard;
     serve_until([&] { return (heard = late.heard()).has_value(); });

@@ -115,8 +115,8 @@ TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
                    return request.host_name == "good" ? good : hostile_node;
                },
                .arrived = {}});
-    const auto agents = (folder_ / "agents").string();
-    head.serve_agents(agents);
+    const auto remote_shells = (folder_ / "remote_shells").string();
+    head.serve_agents(remote_shells);
     FollowerOptions options{.head = "127.0.0.1", .port = port, .key = key, .request = {.host_name = "good"}};
     Following follower(options, connected(port));
     const auto serve = [&] {
@@ -130,7 +130,7 @@ TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
     int connections = 0;
     int heard_as_followers = 0;
     std::optional<Hostile> hostile;
-    std::optional<FileDescriptor> agent;
+    std::optional<FileDescriptor> remote_shell;
     for (int said = 0; said < messages();) {
         if (!hostile) {
             hostile.emplace(connected(port), Channel::Side::follower);
@@ -140,9 +140,10 @@ TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
         }
         hostile->say(message());
         ++said;
-        if (!agent) agent.emplace(connect_to_path(agents));
+        if (!remote_shell) remote_shell.emplace(connect_to_path(remote_shells));
         const auto wish = framed(message());
-        if (::send(agent->get(), wish.data(), wish.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) agent.reset();
+        if (::send(remote_shell->get(), wish.data(), wish.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+            remote_shell.reset();
         bool is_there = true;
         do {
             is_there = hostile->turn();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "link/agent.hpp"
+#include "link/remote_shell.hpp"
 
 #include <array>
 #include <cerrno>
@@ -80,7 +80,7 @@ std::size_t place_of_host(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-int run_agent(const std::vector<std::string>& arguments, const Environment& environment) {
+int run_remote_shell(const std::vector<std::string>& arguments, const Environment& environment) {
     if (arguments.size() > 3 && arguments.front() == "--by") become_remote_shell(arguments, environment);
     const auto path = environment.get_or("DTRAIN_AGENT_SOCKET", "");
     if (path.empty()) throw UsageError(not_by_hand);

@@ -17,25 +17,26 @@ namespace dtrain::link {
 
 /// The head's side of the programs that mpirun starts in place of ssh, one for each other node. They come
 /// over a socket in a folder that only the user can enter.
-class Agents {
+class RemoteShells {
   public:
     struct Actions {
-        std::function<void(int agent, const RunOn&)> asked;
-        std::function<void(int agent)> gone;  ///< mpirun has ended it
-        std::function<bool()> make_room;      ///< frees a descriptor for an agent; false: there is none
+        std::function<void(int shell, const RunOn&)> asked;
+        std::function<void(int shell)> gone;  ///< mpirun has ended it
+        std::function<bool()> make_room;      ///< frees a descriptor for a remote shell; false: there is none
     };
 
     /// @param path of the socket; short enough for one
-    Agents(Reactor& reactor, const std::string& path, Actions actions);
-    ~Agents();
-    Agents(const Agents&) = delete;
-    Agents& operator=(const Agents&) = delete;
+    RemoteShells(Reactor& reactor, const std::string& path, Actions actions);
+    ~RemoteShells();
+    RemoteShells(const RemoteShells&) = delete;
+    RemoteShells& operator=(const RemoteShells&) = delete;
 
-    /// What the agent does not take at once waits for it. Nothing happens when the agent is gone.
-    void send(int agent, const Message& message);
+    /// What the remote shell does not take at once waits for it. Nothing happens when the remote shell is
+    /// gone.
+    void send(int shell, const Message& message);
 
   private:
-    struct Agent {
+    struct RemoteShell {
         FileDescriptor socket;
         FrameReader frames;
         std::string output;
@@ -43,15 +44,15 @@ class Agents {
     };
 
     void accept_one();
-    void serve(int agent, std::uint32_t events);
-    void read_from(int agent);
-    void write_to(int agent);
-    void end(int agent);
+    void serve(int shell, std::uint32_t events);
+    void read_from(int shell);
+    void write_to(int shell);
+    void end(int shell);
 
     Reactor& reactor_;
     Actions actions_;
     FileDescriptor listener_;
-    std::map<int, Agent> agents_;  ///< by descriptor
+    std::map<int, RemoteShell> remote_shells_;  ///< by descriptor
 };
 
 }  // namespace dtrain::link

@@ -14,6 +14,6 @@ namespace dtrain::link {
 /// the daemon there, prints what it prints and returns its status. Where no follower is, it becomes ssh.
 /// Behind `--by SHELL` it becomes SHELL, a scheduler's remote shell that runs words without a shell, and has
 /// it start one for the command.
-int run_agent(const std::vector<std::string>& arguments, const Environment& environment);
+int run_remote_shell(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace dtrain::link
