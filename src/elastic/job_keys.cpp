@@ -78,8 +78,10 @@ bool is_same_launcher(const Node& a, const Node& b) {
 std::string to_json(const Start& start) {
     auto nodes = Json::array();
     for (const auto& node : start.nodes) nodes.push_back(json_of(node));
-    return dumped(
-        {{"number", start.number}, {"run", start.run}, {"head", start.head}, {"nodes", std::move(nodes)}});
+    return dumped({{"number", start.number},
+                   {"run", start.run},
+                   {"head", start.coordinator},
+                   {"nodes", std::move(nodes)}});
 }
 
 std::optional<Start> start_of(std::string_view json) {
@@ -87,7 +89,7 @@ std::optional<Start> start_of(std::string_view json) {
         Start out;
         object.at("number").get_to(out.number);
         out.run = object.value("run", "");  // earlier versions have written none
-        object.at("head").get_to(out.head);
+        object.at("head").get_to(out.coordinator);
         for (const auto& node : object.at("nodes")) out.nodes.push_back(read_node(node));
         return out;
     });
@@ -124,9 +126,9 @@ JobView job_view(const JobKeys& keys, const Found& found) {
             out.state = each.value;
         } else if (each.key == keys.wanted()) {
             out.wanted = count_of(each.value);
-        } else if (each.key == keys.head()) {
-            out.head = each.value;
-            out.head_lease = each.lease;
+        } else if (each.key == keys.coordinator()) {
+            out.coordinator = each.value;
+            out.coordinator_lease = each.lease;
         } else if (each.key == keys.start()) {
             out.start = start_of(each.value);
         } else if (each.key == keys.outcome()) {

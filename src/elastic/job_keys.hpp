@@ -21,10 +21,12 @@ class JobKeys {
     explicit JobKeys(const std::string& job_id);
 
     const std::string& job_id() const { return job_id_; }
-    const std::string& state() const { return state_; }        ///< "running", "completed" or "failed"
-    const std::string& below() const { return below_; }        ///< begins all keys but state()
-    std::string wanted() const { return below_ + "np"; }       ///< "2" or "2:4"
-    std::string head() const { return below_ + "head"; }       ///< name of a node; held by that node's lease
+    const std::string& state() const { return state_; }   ///< "running", "completed" or "failed"
+    const std::string& below() const { return below_; }   ///< begins all keys but state()
+    std::string wanted() const { return below_ + "np"; }  ///< "2" or "2:4"
+    std::string coordinator() const {
+        return below_ + "head";
+    }                                                          ///< name of a node; held by that node's lease
     std::string start() const { return below_ + "start"; }     ///< the last Start
     std::string outcome() const { return below_ + "status"; }  ///< exit status of the job that has ended
     std::string endpoints() const { return below_ + "endpoints"; }  ///< as Paddle: "host,host|host:port,..."
@@ -63,8 +65,8 @@ bool is_same_launcher(const Node& a, const Node& b);
 struct Start {
     std::int64_t number = 0;  ///< counts from 1
     std::string run = {};     ///< random mark, which all starts of one job have
-    std::string head;         ///< name of the node that drives it
-    std::vector<Node> nodes;  ///< by node rank; the head is among them
+    std::string coordinator;  ///< name of the node that drives it
+    std::vector<Node> nodes;  ///< by node rank; the coordinator is among them
 
     /// nullptr: it is none of them.
     const Node* node(std::string_view name) const;
@@ -89,9 +91,9 @@ struct JobView {
     std::int64_t revision = 0;
     std::string state;  ///< "" when there is no such job
     std::optional<NodeCount> wanted;
-    std::string head;             ///< name; "": none
-    std::int64_t head_lease = 0;  ///< that holds it
-    std::optional<Start> start;   ///< the last
+    std::string coordinator;             ///< name; "": none
+    std::int64_t coordinator_lease = 0;  ///< that holds it
+    std::optional<Start> start;          ///< the last
     std::optional<int> outcome;
     std::vector<LivingNode> nodes;  ///< in the order of arrival
 

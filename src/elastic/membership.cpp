@@ -106,24 +106,24 @@ void Membership::transact_while_leased(EtcdClient& client, const std::vector<Con
     }
 }
 
-bool Membership::become_head() {
+bool Membership::become_coordinator() {
     const auto before = seen();
-    transact_while_leased(client_, {Condition::absent(options_.keys.head())},
-                          {Change::put(options_.keys.head(), before.own_name, before.own_lease)});
+    transact_while_leased(client_, {Condition::absent(options_.keys.coordinator())},
+                          {Change::put(options_.keys.coordinator(), before.own_name, before.own_lease)});
     refresh(client_);  // also where the answer was lost on its way
-    return seen().is_head();
+    return seen().is_coordinator();
 }
 
 void Membership::resign() {
     const auto before = seen();
-    client_.transact({Condition::held_by(options_.keys.head(), before.own_lease)},
-                     {Change::erase(options_.keys.head())});
+    client_.transact({Condition::held_by(options_.keys.coordinator(), before.own_lease)},
+                     {Change::erase(options_.keys.coordinator())});
     refresh(client_);
 }
 
-bool Membership::write_as_head(const std::vector<Change>& changes) {
+bool Membership::write_as_coordinator(const std::vector<Change>& changes) {
     const bool written =
-        client_.transact({Condition::held_by(options_.keys.head(), seen().own_lease)}, changes);
+        client_.transact({Condition::held_by(options_.keys.coordinator(), seen().own_lease)}, changes);
     refresh(client_);
     return written;
 }

@@ -43,7 +43,7 @@ struct Seen {
     BootClock::time_point nodes_since;                ///< since when no node has come or gone
     std::optional<BootClock::time_point> away_since;  ///< etcd has not answered since
 
-    bool is_head() const { return !view.head.empty() && view.head_lease == own_lease; }
+    bool is_coordinator() const { return !view.coordinator.empty() && view.coordinator_lease == own_lease; }
     /// Whether a node is this process.
     bool is_own(const Node& node) const { return is_same_launcher(node, own()); }
     /// Whether the others see this process; its name alone may be another's by now.
@@ -58,8 +58,8 @@ struct Seen {
 /// what etcd says of the others. When etcd does not answer, that is logged once, everything is taken to be as
 /// it was, and tried again for ever. A lease that ran out meanwhile is followed by a new one.
 ///
-/// A job that this node drives is fenced: the head key is held by the same lease, and `fence` stops the job
-/// before that lease can have run out in etcd, which alone lets another node become head.
+/// A job that this node drives is fenced: the coordinator key is held by the same lease, and `fence` stops
+/// the job before that lease can have run out in etcd, which alone lets another node become coordinator.
 class Membership {
   public:
     /// Registers the node.
@@ -76,11 +76,12 @@ class Membership {
     /// Readable after anything has changed; seen() makes it unreadable.
     int changed_fd() const { return changed_.get(); }
 
-    /// Tries to become the job's head, and reads the state again. True when this node is head then.
-    bool become_head();
+    /// Tries to become the job's coordinator, and reads the state again. True when this node is coordinator
+    /// then.
+    bool become_coordinator();
     void resign();
-    /// Writes keys that only the head may write; false when this node is not head any more.
-    bool write_as_head(const std::vector<Change>& changes);
+    /// Writes keys that only the coordinator may write; false when this node is not coordinator any more.
+    bool write_as_coordinator(const std::vector<Change>& changes);
     /// Tells the others which start this node works on, 0: none; when etcd is away, as soon as it is back.
     void work_on(std::int64_t start);
     /// Takes away the keys of nodes that are known to be lost; one that is alive all the same comes again.

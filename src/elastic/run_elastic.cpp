@@ -69,7 +69,7 @@ class StopReason {
 
   private:
     mutable std::mutex mutex_;
-    std::string text_ = "etcd does not answer, and another node may become head";
+    std::string text_ = "etcd does not answer, and another node may become coordinator";
     bool give_up_ = false;
 };
 
@@ -114,18 +114,18 @@ class Participation {
 
         const auto decision = decide_waiting(policy(view), nodes_of(view, seen.unchanged()));
         const bool first = !view.nodes.empty() && first_of(view) == seen.own_name;
-        if (!first && seen.is_head()) membership_.resign();
+        if (!first && seen.is_coordinator()) membership_.resign();
         switch (decision.what) {
             case What::give_up:
                 log_error("{}", decision.reason);
-                if (first && (seen.is_head() || membership_.become_head()))
+                if (first && (seen.is_coordinator() || membership_.become_coordinator()))
                     end_job(state_failed, status_failed);
                 return status_failed;
             case What::start:
                 if (!first) return std::nullopt;
-                if (seen.is_head() || membership_.become_head()) return start(decision);
-                remind(fmt::format("{} was head and says nothing; waiting until its time is over",
-                                   membership_.seen().view.head));
+                if (seen.is_coordinator() || membership_.become_coordinator()) return start(decision);
+                remind(fmt::format("{} was coordinator and says nothing; waiting until its time is over",
+                                   membership_.seen().view.coordinator));
                 return std::nullopt;
             case What::wait:
             case What::stop:
@@ -167,23 +167,25 @@ class Participation {
 
     bool follows(const Seen& seen) const {
         const auto& start = seen.view.start;
-        if (!start || start->number <= last_start_ || start->head == seen.own_name) return false;
-        const auto* head = start->node(start->head);
-        const bool has_head = start->head == seen.view.head && head != nullptr && seen.view.has(*head);
+        if (!start || start->number <= last_start_ || start->coordinator == seen.own_name) return false;
+        const auto* coordinator = start->node(start->coordinator);
+        const bool has_coordinator = start->coordinator == seen.view.coordinator && coordinator != nullptr &&
+                                     seen.view.has(*coordinator);
         const auto* own = start->node(seen.own_name);
-        return has_head && own != nullptr && seen.is_own(*own);
+        return has_coordinator && own != nullptr && seen.is_own(*own);
     }
 
     std::optional<int> start(const Decision& decision) {
         const auto seen = membership_.seen();
         auto start = next_start(seen.view.start);
-        start.head = seen.own_name;
+        start.coordinator = seen.own_name;
         for (const auto& name : decision.order) {
             const auto* node = seen.view.node(name);
             if (node == nullptr) return std::nullopt;  // it has just left: decide again
             start.nodes.push_back(*node);
         }
-        if (!membership_.write_as_head({Change::put(keys_.start(), to_json(start))})) return std::nullopt;
+        if (!membership_.write_as_coordinator({Change::put(keys_.start(), to_json(start))}))
+            return std::nullopt;
         log_info("{}", decision.reason);
         return drive(start);
     }
@@ -196,7 +198,7 @@ class Participation {
             const Fenced fenced(membership_, {.timer = &timer, .must_stop = [&](const Seen& seen) {
                                                   return must_stop(seen, start, reason);
                                               }});
-            return runner_.head(start, timer, [&] { return reason.text(); });
+            return runner_.coordinator(start, timer, [&] { return reason.text(); });
         }();
         if (!end.absent.empty()) {
             leave_out(named(start, end.absent));
@@ -210,8 +212,8 @@ class Participation {
             reason.set(std::move(text), give_up);
             return true;
         };
-        if (!seen.is_head() || seen.view.start != start)
-            return stop("this node is not the job's head any more");
+        if (!seen.is_coordinator() || seen.view.start != start)
+            return stop("this node is not the job's coordinator any more");
         if (seen.view.state != state_running) return stop("the job was ended by others");
         auto nodes = nodes_of(seen.view, seen.unchanged());
         for (const auto& node : start.nodes)
@@ -286,8 +288,8 @@ class Participation {
         const auto give_up_at = BootClock::now() + max_farewell;
         for (bool away = true; away && BootClock::now() < give_up_at && signal_ == 0;) {
             try {
-                membership_.write_as_head({Change::put(keys_.state(), std::string(state)),
-                                           Change::put(keys_.outcome(), std::to_string(status))});
+                membership_.write_as_coordinator({Change::put(keys_.state(), std::string(state)),
+                                                  Change::put(keys_.outcome(), std::to_string(status))});
                 away = false;
             } catch (const EtcdAway&) {
                 wait();
@@ -301,7 +303,7 @@ class Participation {
         membership_.work_on(start.number);
         options_.before_start();
         const StopTimer timer;
-        const auto end = runner_.follower(start, own_name, timer);
+        const auto end = runner_.agent(start, own_name, timer);
         if (end.stopped_by != 0) return 128 + end.stopped_by;
         membership_.work_on(0);
         return std::nullopt;

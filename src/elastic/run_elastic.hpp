@@ -25,13 +25,13 @@ struct StartEnd {
 /// What a node is told to do in one start. Both run until nothing of the job is left on this node and return
 /// then; they watch `stop` all the time.
 struct StartRunner {
-    /// "You are head": drives the job on start.nodes, of which this node is one.
+    /// "You are coordinator": drives the job on start.nodes, of which this node is one.
     /// @param why_stopped gives the reason for people after `stop` has become readable
     std::function<StartEnd(const Start& start, const StopTimer& stop,
                            const std::function<std::string()>& why_stopped)>
-        head;
-    /// "You are follower of that head": start.nodes has this node as `own_name`, and start.head.
-    std::function<StartEnd(const Start& start, const std::string& own_name, const StopTimer& stop)> follower;
+        coordinator;
+    /// "You are agent of that coordinator": start.nodes has this node as `own_name`, and start.coordinator.
+    std::function<StartEnd(const Start& start, const std::string& own_name, const StopTimer& stop)> agent;
 };
 
 struct ElasticOptions {
@@ -47,8 +47,8 @@ struct ElasticOptions {
 };
 
 /// Takes part in an elastic job from here to its end, and returns the exit status. Where the nodes suffice,
-/// the first of them (rank_order) becomes head and starts the job; it is stopped and started again as nodes
-/// come and go. SIGTERM, SIGINT, SIGHUP and SIGQUIT make this node leave, with 128 + signal.
+/// the first of them (rank_order) becomes coordinator and starts the job; it is stopped and started again as
+/// nodes come and go. SIGTERM, SIGINT, SIGHUP and SIGQUIT make this node leave, with 128 + signal.
 /// @throws EtcdRefused, UsageError.
 int run_elastic(Membership& membership, const JobKeys& keys, const ElasticOptions& options,
                 const StartRunner& runner);

@@ -30,7 +30,7 @@ bool is_for_the_queue(const OptionRow& row) {
            std::find(others.begin(), others.end(), row.name) != others.end();
 }
 
-/// A value on a line of the script's head, where nothing is quoted.
+/// A value on a line of the script's coordinator, where nothing is quoted.
 std::string plain(const std::string& option, const std::string& value) {
     const bool usable = !value.empty() && std::none_of(value.begin(), value.end(), [](char letter) {
         return static_cast<unsigned char>(letter) <= ' ' || letter == '#' || letter == '"' || letter == '\'';

@@ -27,7 +27,7 @@ std::string way_to(const CheckSite& site, int node) {
     return plan.remote_shell.empty() ? "ssh" : std::filesystem::path(plan.remote_shell).filename().string();
 }
 
-std::vector<std::string> check_command(const CheckSite& site, int node, const std::string& head,
+std::vector<std::string> check_command(const CheckSite& site, int node, const std::string& coordinator,
                                        const CallBack& call_back) {
     const auto& plan = site.plan;
     const auto& host = plan.nodes[static_cast<std::size_t>(node)].host;
@@ -35,14 +35,10 @@ std::vector<std::string> check_command(const CheckSite& site, int node, const st
     if (way == "here") return {site.program};
     if (way == "ssh") return ssh_command(host, shell_quoted(site.program));
     if (way != "srun")
-        return {plan.remote_shell,
-                host,
-                site.program,
-                "--call",
-                head,
-                std::to_string(call_back.port),
-                call_back.nonce,
-                std::to_string(node)};
+        return {plan.remote_shell, host,
+                site.program,      "--call",
+                coordinator,       std::to_string(call_back.port),
+                call_back.nonce,   std::to_string(node)};
     std::vector<std::string> argv{"srun",      "--nodes=1",    "--ntasks=1",     "--nodelist=" + host,
                                   "--overlap", "--overcommit", "--cpu-bind=none"};
     if (plan.gpus_of_node > 0) argv.push_back(fmt::format("--gpus-per-node={}", plan.gpus_of_node));

@@ -42,8 +42,8 @@ struct CallBack {
 std::string way_to(const CheckSite& site, int node);
 
 /// The command that runs the program on a node.
-/// @param head this machine's address, for a node that calls back
-std::vector<std::string> check_command(const CheckSite& site, int node, const std::string& head,
+/// @param coordinator this machine's address, for a node that calls back
+std::vector<std::string> check_command(const CheckSite& site, int node, const std::string& coordinator,
                                        const CallBack& call_back);
 
 /// The nodes that are asked at the same time: all, but not more than a machine can talk to.

@@ -122,7 +122,7 @@ class CheckRun {
         reactor_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
     }
 
-    std::string head_for(int number) const {
+    std::string coordinator_for(int number) const {
         if (site_.plan.own_node) return site_.plan.nodes[static_cast<std::size_t>(*site_.plan.own_node)].host;
         return own_address_towards(nodes_[static_cast<std::size_t>(number)].host).value_or("");
     }
@@ -133,7 +133,7 @@ class CheckRun {
         if (by_launcher(number)) return site_.launchers->inspect(number, call_back.port, nonce_);
         try {
             mine.process = std::make_unique<Subprocess>(
-                ProcessOptions{.argv = check_command(site_, number, head_for(number), call_back),
+                ProcessOptions{.argv = check_command(site_, number, coordinator_for(number), call_back),
                                .environment = environment_of_commands(),
                                .pipe_input = true,
                                .parent_death_signal = SIGTERM});

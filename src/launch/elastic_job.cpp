@@ -74,13 +74,13 @@ void publish_endpoints(elastic::Membership& membership, const elastic::JobKeys& 
     auto value = join(endpoints, ",") + "|" + join(hosts, ",");
     if (value.size() > max_value) return;
     try {
-        membership.write_as_head({Change::put(keys.endpoints(), std::move(value))});
+        membership.write_as_coordinator({Change::put(keys.endpoints(), std::move(value))});
     } catch (const elastic::EtcdError& error) {
         log_warning("the job's endpoints are not published: {}", error.what());
     }
 }
 
-/// This node alone is asked to go: the others see it at once, and the head ends what runs here.
+/// This node alone is asked to go: the others see it at once, and the coordinator ends what runs here.
 class Farewell {
   public:
     Farewell(elastic::Membership& membership, milliseconds timeout)
@@ -92,7 +92,7 @@ class Farewell {
         membership_.leave();
     }
     int signal() const { return signal_; }
-    /// The head has had its time.
+    /// The coordinator has had its time.
     bool is_over() const { return signal_ != 0 && Clock::now() >= give_up_at_; }
 
   private:
@@ -107,7 +107,7 @@ class Farewell {
 class ElasticJob {
   public:
     ElasticJob(const ElasticSettings& settings, const Options& options, elastic::Membership& membership,
-               const StartAsHead& run, const FollowStart& follow)
+               const StartAsCoordinator& run, const FollowStart& follow)
         : settings_(settings), options_(options), membership_(membership), run_(run), follow_(follow) {}
 
     elastic::StartEnd drive(const elastic::Start& start, const elastic::StopTimer& stop,
@@ -130,11 +130,11 @@ class ElasticJob {
         return out;
     }
 
-    /// A head that cannot be followed reaches this node by ssh.
+    /// A coordinator that cannot be followed reaches this node by ssh.
     elastic::StartEnd follow(const elastic::Start& start, const std::string& own_name) const {
         const auto* node = find(start, own_name);
         log_info("node {} of {}: {} drives the job", node - start.nodes.data(), start.nodes.size(),
-                 start.head);
+                 start.coordinator);
         Farewell farewell(membership_, options_.grace + stop_overhead);
         const Leaving leaving{
             .must_leave =
@@ -145,16 +145,16 @@ class ElasticJob {
                 follow_(options_of_start(options_, addresses_of(start), node->address), leaving);
             if (!followed.text.empty()) log_warning("{}", followed.text);
         } catch (const UsageError& error) {
-            log_warning("{}; {} has to reach this node by ssh", error.what(), start.head);
+            log_warning("{}; {} has to reach this node by ssh", error.what(), start.coordinator);
         }
         return {.stopped_by = farewell.signal()};
     }
 
   private:
-    /// Its head is not the job's any more, or there is another start.
+    /// Its coordinator is not the job's any more, or there is another start.
     bool is_past(const elastic::Start& start) const {
         const auto seen = membership_.seen();
-        return !seen.away_since && (seen.view.start != start || seen.view.head != start.head);
+        return !seen.away_since && (seen.view.start != start || seen.view.coordinator != start.coordinator);
     }
 
     static const elastic::Node* find(const elastic::Start& start, const std::string& name) {
@@ -165,7 +165,7 @@ class ElasticJob {
     const ElasticSettings& settings_;
     const Options& options_;
     elastic::Membership& membership_;
-    const StartAsHead& run_;
+    const StartAsCoordinator& run_;
     const FollowStart& follow_;
 };
 
@@ -183,7 +183,7 @@ std::string own_address(const ElasticSettings& settings, const Options& options)
 }
 
 int run_elastic_job(const ElasticSettings& settings, const Options& options, const Environment& environment,
-                    const OwnPart& own, const StartAsHead& run, const FollowStart& follow) {
+                    const OwnPart& own, const StartAsCoordinator& run, const FollowStart& follow) {
     const auto& keys = settings.keys;
     auto job = first_contact([&] {
         elastic::EtcdClient client(settings.access);
@@ -220,11 +220,12 @@ int run_elastic_job(const ElasticSettings& settings, const Options& options, con
     if (options.elastic_pre_hook)
         elastic.before_start = [&] { run_hook(*options.elastic_pre_hook, environment); };
     const ElasticJob this_job(settings, options, *membership, run, follow);
-    return elastic::run_elastic(*membership, keys, elastic,
-                                {.head = [&](const auto& start, const auto& stop,
-                                             const auto& why) { return this_job.drive(start, stop, why); },
-                                 .follower = [&](const auto& start, const auto& own_name,
-                                                 const auto&) { return this_job.follow(start, own_name); }});
+    return elastic::run_elastic(
+        *membership, keys, elastic,
+        {.coordinator = [&](const auto& start, const auto& stop,
+                            const auto& why) { return this_job.drive(start, stop, why); },
+         .agent = [&](const auto& start, const auto& own_name,
+                      const auto&) { return this_job.follow(start, own_name); }});
 }
 
 int run_elastic_command(const ElasticCommand& command, const Options& options) {

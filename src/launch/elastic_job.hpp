@@ -13,7 +13,7 @@
 
 namespace dtrain::launch {
 
-/// One start of the job as its head drives it.
+/// One start of the job as its coordinator drives it.
 struct StartOrder {
     Options options = {};  ///< with the nodes of this start in --ips
     std::string run = {};  ///< mark of the job, the same at all of its starts
@@ -33,10 +33,10 @@ struct ElasticStartEnd {
     std::vector<int> absent_nodes;        ///< which could neither follow nor be reached: nothing was started
 };
 
-using StartAsHead = std::function<ElasticStartEnd(const StartOrder&)>;
+using StartAsCoordinator = std::function<ElasticStartEnd(const StartOrder&)>;
 
 /// @param options with the nodes of the start in --ips
-/// @throws UsageError when this node cannot follow its head
+/// @throws UsageError when this node cannot follow its coordinator
 using FollowStart = std::function<link::Followed(const Options& options, const Leaving& leaving)>;
 
 /// What of this node the others are told.
@@ -50,11 +50,11 @@ struct OwnPart {
 std::string own_address(const ElasticSettings& settings, const Options& options);
 
 /// Takes part in an elastic job to its end; the exit status.
-/// @param run drives one start when this node is head
+/// @param run drives one start when this node is coordinator
 /// @param follow takes part in one when it is not
 /// @throws UsageError when etcd does not answer at all, or says no.
 int run_elastic_job(const ElasticSettings& settings, const Options& options, const Environment& environment,
-                    const OwnPart& own, const StartAsHead& run, const FollowStart& follow);
+                    const OwnPart& own, const StartAsCoordinator& run, const FollowStart& follow);
 
 /// Does what the command says and prints Paddle's "action scale done"; the exit status.
 int run_elastic_command(const ElasticCommand& command, const Options& options);

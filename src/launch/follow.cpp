@@ -33,11 +33,12 @@ bool is_name_of_log(const fs::path& name) {
 
 /// Who may have the port of node 0 when that is no launcher.
 std::string port_holder(const RendezvousPoint& rendezvous) {
-    const bool here =
-        is_loopback(rendezvous.head) ||
-        own_names(own_addresses(), {rendezvous.head}, dtrain::addresses_of).contains(rendezvous.head);
+    const bool here = is_loopback(rendezvous.coordinator) ||
+                      own_names(own_addresses(), {rendezvous.coordinator}, dtrain::addresses_of)
+                          .contains(rendezvous.coordinator);
     if (!here)
-        return fmt::format(" (on {} \"ss -ltnp sport = :{}\" tells which)", rendezvous.head, rendezvous.port);
+        return fmt::format(" (on {} \"ss -ltnp sport = :{}\" tells which)", rendezvous.coordinator,
+                           rendezvous.port);
     const auto holder = holder_of_port(rendezvous.port);
     return holder.empty() ? "" : " (" + holder + ")";
 }
@@ -48,13 +49,13 @@ void report_own_command(Environment& for_daemon, const Options& options, const E
     for_daemon.set("DTRAIN_NODE_WORKING_DIR", fs::current_path().string());
 }
 
-link::FollowerOptions follower_options(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
-                                       const Options& options, const Environment& environment) {
+link::AgentOptions agent_options(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+                                 const Options& options, const Environment& environment) {
     auto for_daemon = environment;
     for_daemon.set("DTRAIN_NODE_LOG_DIR", request.log_dir);
     if (!options.check) report_own_command(for_daemon, options, environment);
     const auto log_dir = request.log_dir;
-    return {.head = rendezvous.head,
+    return {.coordinator = rendezvous.coordinator,
             .port = rendezvous.port,
             .key = link::read_or_make_key(link::key_file(environment)),
             .request = request,
@@ -76,17 +77,18 @@ link::FollowerOptions follower_options(const RendezvousPoint& rendezvous, const 
 /// Lets this machine be inspected, by the program that is installed here.
 class MachineInspection {
   public:
-    MachineInspection(std::string head, const Environment& environment)
-        : head_(std::move(head)), environment_(environment) {}
+    MachineInspection(std::string coordinator, const Environment& environment)
+        : coordinator_(std::move(coordinator)), environment_(environment) {}
 
     void accepted(const link::Accepted& accepted) {
         node_ = accepted.node;
-        log_info("node {} of {}; node 0 ({}) prints what is found", accepted.node, accepted.nodes, head_);
+        log_info("node {} of {}; node 0 ({}) prints what is found", accepted.node, accepted.nodes,
+                 coordinator_);
     }
 
     void begin(const link::CheckCall& call) {
         process_ = std::make_unique<Subprocess>(
-            ProcessOptions{.argv = {installed("libexec/dtrain/dtrain-check"), "--call", head_,
+            ProcessOptions{.argv = {installed("libexec/dtrain/dtrain-check"), "--call", coordinator_,
                                     std::to_string(call.port), call.nonce, std::to_string(node_)},
                            .environment = environment_,
                            .pipe_output = false,
@@ -94,7 +96,7 @@ class MachineInspection {
     }
 
   private:
-    std::string head_;
+    std::string coordinator_;
     const Environment& environment_;
     int node_ = 0;
     std::unique_ptr<Subprocess> process_;
@@ -112,29 +114,30 @@ int told(const link::Followed& followed, const char* otherwise) {
 std::optional<int> follow_check(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                                 const Options& options, const Environment& environment,
                                 const std::function<bool()>& must_leave) {
-    MachineInspection inspection(rendezvous.head, environment);
-    auto follower = follower_options(rendezvous, request, options, environment);
-    follower.accepted = [&](const link::Accepted& accepted) { inspection.accepted(accepted); };
-    follower.check = [&](const link::CheckCall& call) { inspection.begin(call); };
-    follower.must_leave = must_leave;
-    const auto followed = link::follow(follower);
+    MachineInspection inspection(rendezvous.coordinator, environment);
+    auto agent = agent_options(rendezvous, request, options, environment);
+    agent.accepted = [&](const link::Accepted& accepted) { inspection.accepted(accepted); };
+    agent.check = [&](const link::CheckCall& call) { inspection.begin(call); };
+    agent.must_leave = must_leave;
+    const auto followed = link::follow(agent);
     if (followed.left) return std::nullopt;
     return told(followed, "the check found faults; node 0 shows them");
 }
 
-int follow_head(const RendezvousPoint& rendezvous, const link::JoinRequest& request, const Options& options,
-                const Environment& environment) {
-    const auto follower = follower_options(rendezvous, request, options, environment);
-    log_info("waiting for node 0 ({} port {}), which starts the job", rendezvous.head, rendezvous.port);
-    return told(link::follow(follower), "the job failed; node 0 tells why");
+int follow_coordinator(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+                       const Options& options, const Environment& environment) {
+    const auto agent = agent_options(rendezvous, request, options, environment);
+    log_info("waiting for node 0 ({} port {}), which starts the job", rendezvous.coordinator,
+             rendezvous.port);
+    return told(link::follow(agent), "the job failed; node 0 tells why");
 }
 
 link::Followed follow_start(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                             const Options& options, const Environment& environment, const Leaving& leaving) {
-    auto follower = follower_options(rendezvous, request, options, environment);
-    follower.must_leave = leaving.must_leave;
-    follower.on_stop = leaving.on_signal;
-    return link::follow(follower);
+    auto agent = agent_options(rendezvous, request, options, environment);
+    agent.must_leave = leaving.must_leave;
+    agent.on_stop = leaving.on_signal;
+    return link::follow(agent);
 }
 
 }  // namespace dtrain::launch

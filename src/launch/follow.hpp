@@ -9,15 +9,15 @@
 
 #include "launch/options.hpp"
 #include "launch/rendezvous_point.hpp"
-#include "link/follower.hpp"
+#include "link/agent.hpp"
 #include "link/messages.hpp"
 
 namespace dtrain::launch {
 
 /// This machine's part of a job that node 0 drives; returns the job's exit status.
 /// @param request what this machine is and has
-int follow_head(const RendezvousPoint& rendezvous, const link::JoinRequest& request, const Options& options,
-                const Environment& environment);
+int follow_coordinator(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+                       const Options& options, const Environment& environment);
 
 /// This machine's part of --check where node 0 looks at all; returns its exit status, or nothing where node 0
 /// is not there and `must_leave` says so.
@@ -31,7 +31,7 @@ struct Leaving {
     std::function<void(int signal)> on_signal;  ///< that asks this node to go
 };
 
-/// As follow_head, of a start of the job that is not all of it.
+/// As follow_coordinator, of a start of the job that is not all of it.
 /// @throws UsageError when it cannot follow node 0, which has to do without then
 link::Followed follow_start(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                             const Options& options, const Environment& environment, const Leaving& leaving);

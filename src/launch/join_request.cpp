@@ -94,15 +94,18 @@ std::string in_quotes(const std::string& arg) {
 }
 
 /// The first argument of a command that is not node 0's; "" when all are.
-std::string other_word(std::vector<std::string> own, std::vector<std::string> of_head) {
-    const auto [at, at_head] = std::mismatch(own.begin(), own.end(), of_head.begin(), of_head.end());
-    if (at == own.end() && at_head == of_head.end()) return "";
+std::string other_word(std::vector<std::string> own, std::vector<std::string> of_coordinator) {
+    const auto [at, at_coordinator] =
+        std::mismatch(own.begin(), own.end(), of_coordinator.begin(), of_coordinator.end());
+    if (at == own.end() && at_coordinator == of_coordinator.end()) return "";
     const auto place = static_cast<std::size_t>(at - own.begin());
     own = redacted_arguments(own);
-    of_head = redacted_arguments(of_head);
-    if (place == own.size()) return fmt::format("without node 0's {}", in_quotes(of_head[place]));
-    if (place == of_head.size()) return fmt::format("with {}, which node 0 has not", in_quotes(own[place]));
-    return fmt::format("with {} in place of node 0's {}", in_quotes(own[place]), in_quotes(of_head[place]));
+    of_coordinator = redacted_arguments(of_coordinator);
+    if (place == own.size()) return fmt::format("without node 0's {}", in_quotes(of_coordinator[place]));
+    if (place == of_coordinator.size())
+        return fmt::format("with {}, which node 0 has not", in_quotes(own[place]));
+    return fmt::format("with {} in place of node 0's {}", in_quotes(own[place]),
+                       in_quotes(of_coordinator[place]));
 }
 
 }  // namespace

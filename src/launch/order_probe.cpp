@@ -19,10 +19,10 @@ namespace {
 constexpr std::chrono::milliseconds between_questions{1'000};
 constexpr std::chrono::milliseconds time_to_connect{200};
 
-link::FollowerOptions question_of(const Options& options, const Plan& plan, const Environment& environment) {
+link::AgentOptions question_of(const Options& options, const Plan& plan, const Environment& environment) {
     auto request = join_request_of(plan, options, host_name(), 0);
     request.leads = true;
-    return {.head = {},
+    return {.coordinator = {},
             .port = 0,
             .key = link::read_or_make_key(link::key_file(environment)),
             .request = std::move(request),
@@ -48,7 +48,7 @@ std::optional<std::string> OrderProbe::complaint(const std::vector<int>& absent)
             next_at_ = Clock::now() + between_questions;
             ask(hosts_[static_cast<std::size_t>(absent[asked_++ % absent.size()])]);
         }
-    } catch (const link::HeadRefuses& refusal) {
+    } catch (const link::CoordinatorRefuses& refusal) {
         asking_.reset();
         return refusal.what();
     } catch (const UsageError&) {
@@ -59,9 +59,9 @@ std::optional<std::string> OrderProbe::complaint(const std::vector<int>& absent)
 
 void OrderProbe::ask(const std::string& host) {
     const auto rendezvous = rendezvous_of(options_, {host});
-    question_.head = rendezvous.head;
+    question_.coordinator = rendezvous.coordinator;
     question_.port = rendezvous.port;
-    auto connected = link::connect_to(rendezvous.head, rendezvous.port, time_to_connect);
+    auto connected = link::connect_to(rendezvous.coordinator, rendezvous.port, time_to_connect);
     if (auto* socket = std::get_if<FileDescriptor>(&connected))
         asking_ = std::make_unique<link::Following>(question_, std::move(*socket));
 }

@@ -11,7 +11,7 @@
 #include <dtrain/environment.hpp>
 
 #include "launch/plan.hpp"
-#include "link/follower.hpp"
+#include "link/agent.hpp"
 
 namespace dtrain::launch {
 
@@ -33,7 +33,7 @@ class OrderProbe {
 
     const Options& options_;
     std::vector<std::string> hosts_;
-    link::FollowerOptions question_;
+    link::AgentOptions question_;
     std::unique_ptr<link::Following> asking_;
     std::size_t asked_ = 0;
     Clock::time_point next_at_;

@@ -43,20 +43,21 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
                           const Planner& planner, const std::function<void()>& follows) {
     decide_mode(options);  // refuses what cannot meet here
     const auto rendezvous = rendezvous_at_master(options);
-    if (may_be_head(options, rendezvous, own_names(own_addresses(), {rendezvous.head}, addresses_of))) {
-        auto listener = link::listen_at(rendezvous.head, rendezvous.port);
+    if (may_be_coordinator(options, rendezvous,
+                           own_names(own_addresses(), {rendezvous.coordinator}, addresses_of))) {
+        auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
         // Of several launchers on one machine the first one gets the port.
-        const bool another_is_head = errno == EADDRINUSE && options.rank.value_or(-1) < 0;
+        const bool another_is_coordinator = errno == EADDRINUSE && options.rank.value_or(-1) < 0;
         if (listener.valid())
-            return {.followers = std::make_unique<Followers>(std::move(listener), rendezvous, count, options,
-                                                             environment)};
-        if (!another_is_head) refuse_port(rendezvous, errno);
+            return {.agents = std::make_unique<Agents>(std::move(listener), rendezvous, count, options,
+                                                       environment)};
+        if (!another_is_coordinator) refuse_port(rendezvous, errno);
     }
     const auto request = join_request_of(planner.plan_of_this_machine(options), options, host_name(), count);
     follows();
     if (options.check)
         return {.followed = follow_check(rendezvous, request, options, environment, [] { return false; })};
-    return {.followed = follow_head(rendezvous, request, options, environment)};
+    return {.followed = follow_coordinator(rendezvous, request, options, environment)};
 }
 
 /// This node's launcher is looked at by node 0's, unless there is none or ssh reaches that node.
@@ -73,10 +74,9 @@ std::optional<int> be_inspected(const Plan& plan, const Options& options, const 
 
 Rendezvous lead(const Plan& plan, const RendezvousPoint& rendezvous, const Options& options,
                 const Environment& environment) {
-    auto listener = link::listen_at(rendezvous.head, rendezvous.port);
+    auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
     if (!listener.valid()) refuse_port(rendezvous, errno);
-    return {.followers =
-                std::make_unique<Followers>(std::move(listener), rendezvous, plan, options, environment)};
+    return {.agents = std::make_unique<Agents>(std::move(listener), rendezvous, plan, options, environment)};
 }
 
 }  // namespace
@@ -93,8 +93,8 @@ Rendezvous meet_other_nodes(const Options& options, const Environment& environme
     const auto rendezvous = rendezvous_of(options, plan.hosts());
     if (*plan.own_node > 0) {
         follows();
-        return {.followed = follow_head(rendezvous, join_request_of(plan, options, host_name(), 0), options,
-                                        environment)};
+        return {.followed = follow_coordinator(rendezvous, join_request_of(plan, options, host_name(), 0),
+                                               options, environment)};
     }
     return lead(plan, rendezvous, options, environment);
 }
@@ -109,12 +109,12 @@ Rendezvous meet_for_check(const Options& options, const Environment& environment
         return {.plan = std::move(plan)};
     }
     const auto rendezvous = rendezvous_of(options, plan.hosts());
-    auto listener = link::listen_at(rendezvous.head, rendezvous.port);
+    auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
     if (!listener.valid()) return {.plan = std::move(plan)};  // a job of this name runs here
-    Rendezvous out{.followers = std::make_unique<Followers>(std::move(listener), rendezvous, plan, options,
-                                                            environment)};
-    out.followers->gather_for_check();
-    out.plan = out.followers->start(std::move(plan));
+    Rendezvous out{.agents =
+                       std::make_unique<Agents>(std::move(listener), rendezvous, plan, options, environment)};
+    out.agents->gather_for_check();
+    out.plan = out.agents->start(std::move(plan));
     return out;
 }
 
@@ -122,7 +122,7 @@ Rendezvous lead_start(const Options& options, const Environment& environment, co
     auto plan = planner.plan(options);
     if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
     auto out = lead(plan, rendezvous_of(options, plan.hosts()), options, environment);
-    out.followers->let_strays_be();
+    out.agents->let_strays_be();
     return out;
 }
 

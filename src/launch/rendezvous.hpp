@@ -8,17 +8,17 @@
 
 #include <dtrain/environment.hpp>
 
+#include "launch/agents.hpp"
 #include "launch/follow.hpp"
-#include "launch/followers.hpp"
 #include "launch/planner.hpp"
 
 namespace dtrain::launch {
 
 /// What this launcher is among those of the job's nodes.
 struct Rendezvous {
-    std::optional<int> followed;           ///< it followed another one: the status of the job, which is over
-    std::unique_ptr<Followers> followers;  ///< it drives the job, and others follow
-    std::optional<Plan> plan;              ///< it drives the job: the plan, where nobody has to come first
+    std::optional<int> followed;     ///< it followed another one: the status of the job, which is over
+    std::unique_ptr<Agents> agents;  ///< it drives the job, and others follow
+    std::optional<Plan> plan;        ///< it drives the job: the plan, where nobody has to come first
 };
 
 /// Of several nodes the first drives the job, and the launchers of the others follow it.

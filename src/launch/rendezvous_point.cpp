@@ -17,10 +17,11 @@
 namespace dtrain::launch {
 
 RendezvousPoint rendezvous_of(const Options& options, const std::vector<std::string>& hosts) {
-    const auto& head = hosts.front();
-    return {.head = head,
-            .port = options.link_port ? *options.link_port
-                                      : cluster::base_port("link of " + options.job_id + "@" + head, 1)};
+    const auto& coordinator = hosts.front();
+    return {.coordinator = coordinator,
+            .port = options.link_port
+                        ? *options.link_port
+                        : cluster::base_port("link of " + options.job_id + "@" + coordinator, 1)};
 }
 
 int nodes_at_master(const Options& options) {
@@ -37,14 +38,14 @@ RendezvousPoint rendezvous_at_master(const Options& options) {
     const auto address = cluster::parse_address(*options.master);
     if (!address.port)
         throw UsageError(fmt::format("--master {} has no port; write ip:port", *options.master));
-    return {.head = address.host, .port = *address.port};
+    return {.coordinator = address.host, .port = *address.port};
 }
 
-bool may_be_head(const Options& options, const RendezvousPoint& rendezvous,
-                 const std::set<std::string>& own_addresses) {
+bool may_be_coordinator(const Options& options, const RendezvousPoint& rendezvous,
+                        const std::set<std::string>& own_addresses) {
     const int rank = options.rank.value_or(-1);
-    const bool here = is_loopback(rendezvous.head) || own_addresses.contains(rendezvous.head) ||
-                      options.host == rendezvous.head;
+    const bool here = is_loopback(rendezvous.coordinator) || own_addresses.contains(rendezvous.coordinator) ||
+                      options.host == rendezvous.coordinator;
     if (rank == 0 && !here)
         throw UsageError(
             fmt::format("--rank 0 belongs on the machine of --master {}, and none of this one's addresses "

@@ -13,7 +13,7 @@ namespace dtrain::launch {
 
 /// Where the launchers of a job's nodes meet.
 struct RendezvousPoint {
-    std::string head;  ///< node 0's address
+    std::string coordinator;  ///< node 0's address
     int port = 0;
     friend bool operator==(const RendezvousPoint&, const RendezvousPoint&) = default;
 };
@@ -33,8 +33,8 @@ RendezvousPoint rendezvous_at_master(const Options& options);
 /// Whether this launcher may be the one that the others connect to at --master: --rank, else the address
 /// tells. Pure.
 /// @throws UsageError when node 0 is to be on another machine than --master
-bool may_be_head(const Options& options, const RendezvousPoint& rendezvous,
-                 const std::set<std::string>& own_addresses);
+bool may_be_coordinator(const Options& options, const RendezvousPoint& rendezvous,
+                        const std::set<std::string>& own_addresses);
 
 /// @throws UsageError saying who has the port, and what to do
 [[noreturn]] void refuse_port(const RendezvousPoint& rendezvous, int error);

@@ -114,7 +114,7 @@ class Launch {
             metrics_show("waiting");
             const bool is_over = outcome.status == 0 || outcome.status == status_later;
             if (is_over || outcome.asked_to_stop_by != 0 || restart == max_restarts) {
-                if (others_.followers) others_.followers->finish(outcome.status, outcome.text);
+                if (others_.agents) others_.agents->finish(outcome.status, outcome.text);
                 shown_->finish(outcome.status);
                 return outcome.status;
             }
@@ -127,7 +127,8 @@ class Launch {
   private:
     using Outcome = Conclusion::Outcome;
 
-    /// Takes part in the job with what this machine has; every start in which it is head is one of run_once.
+    /// Takes part in the job with what this machine has; every start in which it is coordinator is one of
+    /// run_once.
     int run_elastic() {
         const auto own_plan = planner_.plan(options_);  // what is wrong is said before others wait for us
         OwnPart own{.processes = own_plan.size()};
@@ -154,10 +155,10 @@ class Launch {
         options_.log_overwrite = false;
         std::set lost(outcome.silent_nodes.begin(), outcome.silent_nodes.end());
         std::vector<int> absent;
-        if (others_.followers) {
-            absent = others_.followers->absent();
-            lost.merge(others_.followers->lost_nodes());
-            others_.followers->finish(outcome.status, outcome.text);
+        if (others_.agents) {
+            absent = others_.agents->absent();
+            lost.merge(others_.agents->lost_nodes());
+            others_.agents->finish(outcome.status, outcome.text);
         }
         others_ = {};
         return {.status = outcome.status,
@@ -170,7 +171,7 @@ class Launch {
     /// One start of the job, or several where ports that were free got taken in between.
     Outcome run_once(const StartOrder& order) {
         for (int attempt = 1;; ++attempt) {
-            if (others_.followers && !others_.followers->gather(stop_asked(order.stop)))
+            if (others_.agents && !others_.agents->gather(stop_asked(order.stop)))
                 return {.status = status_failed, .commanded_to_stop = true};
             const auto plan = next_plan(attempt);
             const auto token = random_mark();
@@ -189,10 +190,10 @@ class Launch {
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
             if (!port_taken || !plan.free_ports || attempt == port_tries)
-                return conclusion.draw(
-                    ended, order.why_stopped, [&](int node, const std::string& log, const std::string& line) {
-                        return others_.followers && others_.followers->end_log(node, log, line);
-                    });
+                return conclusion.draw(ended, order.why_stopped,
+                                       [&](int node, const std::string& log, const std::string& line) {
+                                           return others_.agents && others_.agents->end_log(node, log, line);
+                                       });
             log_warning("{}; planning again with other ports", failures.front().text);
         }
     }
@@ -246,10 +247,10 @@ class Launch {
     }
 
     Plan next_plan(int attempt) {
-        if (others_.followers) {
+        if (others_.agents) {
             if (nodes_at_master(options_) > 0)
-                joined_ = others_.followers->joined(planner_.plan_of_this_machine(options_));
-            return others_.followers->start(planner_.plan(options_, joined_, attempt));
+                joined_ = others_.agents->joined(planner_.plan_of_this_machine(options_));
+            return others_.agents->start(planner_.plan(options_, joined_, attempt));
         }
         auto plan = others_.plan ? *std::exchange(others_.plan, std::nullopt)
                                  : planner_.plan(options_, joined_, attempt);
@@ -288,23 +289,23 @@ class Launch {
         others_ = meet_for_check(options_, environment_, planner_);
         if (others_.followed) return *others_.followed;
         if (!others_.plan) {
-            others_.followers->gather();
+            others_.agents->gather();
             others_.plan = next_plan(1);
         }
         CheckSite site{.plan = *others_.plan,
                        .program = installed("libexec/dtrain/dtrain-check"),
                        .timeout = options_.start_timeout,
                        .environment = environment_};
-        if (!others_.followers) return run_check(site);
-        auto& followers = *others_.followers;
+        if (!others_.agents) return run_check(site);
+        auto& agents = *others_.agents;
         site.launchers =
-            CheckLaunchers{.here = [&](int node) { return followers.here(node); },
+            CheckLaunchers{.here = [&](int node) { return agents.here(node); },
                            .inspect = [&](int node, int port,
-                                          const std::string& nonce) { followers.inspect(node, port, nonce); },
-                           .fd = followers.fd(),
-                           .serve = [&] { followers.serve(); }};
+                                          const std::string& nonce) { agents.inspect(node, port, nonce); },
+                           .fd = agents.fd(),
+                           .serve = [&] { agents.serve(); }};
         const int status = run_check(site);
-        followers.finish(status, "");
+        agents.finish(status, "");
         return status;
     }
 
@@ -334,7 +335,7 @@ class Launch {
     /// only while nothing is on its way: signs of life would keep it, and its ranks, alive.
     bool nodes_send_heartbeats(const Plan& plan) const {
         if (plan.nodes.size() == 1) return false;
-        return !by_mpirun() || (others_.followers && !others_.followers->any_by_ssh());
+        return !by_mpirun() || (others_.agents && !others_.agents->any_by_ssh());
     }
 
     Watched start(const Plan& plan, const StartCommand& command, const std::string& token,
@@ -366,10 +367,9 @@ class Launch {
             options.environment.set_all(mpi_network_variables(
                 plan.hosts(), options_.network_interface, environment_, NetworkQuestions::of_this_machine()));
         if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
-        if (others_.followers) {
-            options.beside = others_.followers->beside(token);
-            options.environment.set_all(
-                others_.followers->for_mpirun(installed("libexec/dtrain/dtrain-rsh")));
+        if (others_.agents) {
+            options.beside = others_.agents->beside(token);
+            options.environment.set_all(others_.agents->for_mpirun(installed("libexec/dtrain/dtrain-rsh")));
         }
         auto ended = watch(options);
         // mpirun does not do so when it is killed, or told to stop while it ends ranks already.

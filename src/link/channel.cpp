@@ -31,13 +31,13 @@ const unsigned char* bytes_of(const std::string& text) {
 }  // namespace
 
 struct Channel::State {
-    explicit State(FollowerHandshake own) : step(Step::second), handshake(std::move(own)) {
-        output = framed(follower().first());
+    explicit State(AgentHandshake own) : step(Step::second), handshake(std::move(own)) {
+        output = framed(agent().first());
     }
-    explicit State(HeadHandshake own) : step(Step::first), handshake(std::move(own)) {}
+    explicit State(CoordinatorHandshake own) : step(Step::first), handshake(std::move(own)) {}
 
-    FollowerHandshake& follower() { return std::get<FollowerHandshake>(handshake); }
-    HeadHandshake& head() { return std::get<HeadHandshake>(handshake); }
+    AgentHandshake& agent() { return std::get<AgentHandshake>(handshake); }
+    CoordinatorHandshake& coordinator() { return std::get<CoordinatorHandshake>(handshake); }
 
     ~State() {
         ::sodium_memzero(&sending, sizeof sending);
@@ -53,13 +53,13 @@ struct Channel::State {
                 step = Step::third;
                 break;
             case Step::second:
-                output += framed(follower().third(frame));
-                begin_sending(follower().keys().to_head);
+                output += framed(agent().third(frame));
+                begin_sending(agent().keys().to_coordinator);
                 step = Step::header;
                 break;
             case Step::third:
-                head().finish(frame);
-                begin_sending(head().keys().to_follower);
+                coordinator().finish(frame);
+                begin_sending(coordinator().keys().to_agent);
                 step = Step::header;
                 break;
             case Step::header:
@@ -75,7 +75,7 @@ struct Channel::State {
 
     void answer_first(const std::string& frame) {
         try {
-            output += framed(head().second(frame));
+            output += framed(coordinator().second(frame));
         } catch (const WrongKey&) {
             output += framed(other_key_answer);
             throw;
@@ -89,8 +89,9 @@ struct Channel::State {
     }
 
     void begin_receiving(const std::string& header) {
-        const auto& key = std::holds_alternative<FollowerHandshake>(handshake) ? follower().keys().to_follower
-                                                                               : head().keys().to_head;
+        const auto& key = std::holds_alternative<AgentHandshake>(handshake)
+                              ? agent().keys().to_agent
+                              : coordinator().keys().to_coordinator;
         if (header.size() != header_bytes ||
             ::crypto_secretstream_xchacha20poly1305_init_pull(&receiving, bytes_of(header), key.data()) != 0)
             throw LinkError("an encrypted stream begins wrongly");
@@ -115,7 +116,7 @@ struct Channel::State {
     }
 
     Step step;
-    std::variant<FollowerHandshake, HeadHandshake> handshake;
+    std::variant<AgentHandshake, CoordinatorHandshake> handshake;
     FrameReader frames{max_handshake_message};
     Stream sending{};
     Stream receiving{};
@@ -124,8 +125,8 @@ struct Channel::State {
 };
 
 Channel::Channel(Side side, const Key& key)
-    : state_(side == Side::follower ? std::make_unique<State>(FollowerHandshake(key))
-                                    : std::make_unique<State>(HeadHandshake(key))) {}
+    : state_(side == Side::agent ? std::make_unique<State>(AgentHandshake(key))
+                                 : std::make_unique<State>(CoordinatorHandshake(key))) {}
 Channel::Channel(Channel&&) noexcept = default;
 Channel& Channel::operator=(Channel&&) noexcept = default;
 Channel::~Channel() = default;

@@ -17,7 +17,7 @@ namespace dtrain::link {
 /// nothing of sockets. Until the other side has proven the key, no message comes out and frames are tiny.
 class Channel {
   public:
-    enum class Side { follower, head };
+    enum class Side { agent, coordinator };
 
     Channel(Side side, const Key& key);
     Channel(Channel&&) noexcept;
@@ -27,7 +27,7 @@ class Channel {
     /// The other side has proven that it has the key.
     bool open() const;
 
-    /// A head's side: the first message had a proof of the key. It may be a recording.
+    /// A coordinator's side: the first message had a proof of the key. It may be a recording.
     bool has_begun() const;
 
     /// Bytes that came from the other side.

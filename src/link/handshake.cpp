@@ -57,54 +57,54 @@ StreamKey stream_key(const Key& key, std::string_view purpose, std::string_view 
 
 /// What both sides compute from the shared secret and everything that was said.
 struct Agreement {
-    std::string proof_of_head;
-    std::string proof_of_follower;
+    std::string proof_of_coordinator;
+    std::string proof_of_agent;
     StreamKeys keys;
 };
 
-Agreement agree(const Key& key, const StreamKey& to_head, const StreamKey& to_follower,
+Agreement agree(const Key& key, const StreamKey& to_coordinator, const StreamKey& to_agent,
                 std::string_view said) {
-    std::string content(text_of(to_head.data(), to_head.size()));
-    content += text_of(to_follower.data(), to_follower.size());
+    std::string content(text_of(to_coordinator.data(), to_coordinator.size()));
+    content += text_of(to_agent.data(), to_agent.size());
     content += said;
-    Agreement out{.proof_of_head = mac(key, "head", content),
-                  .proof_of_follower = mac(key, "follower", content),
-                  .keys = {.to_head = stream_key(key, "to head", content),
-                           .to_follower = stream_key(key, "to follower", content)}};
+    Agreement out{.proof_of_coordinator = mac(key, "coordinator", content),
+                  .proof_of_agent = mac(key, "agent", content),
+                  .keys = {.to_coordinator = stream_key(key, "to coordinator", content),
+                           .to_agent = stream_key(key, "to agent", content)}};
     ::sodium_memzero(content.data(), content.size());
     return out;
 }
 
 }  // namespace
 
-FollowerHandshake::FollowerHandshake(const Key& key) : key_(key) {
+AgentHandshake::AgentHandshake(const Key& key) : key_(key) {
     start_cryptography();
     ::crypto_kx_keypair(public_.data(), secret_.data());
     first_ = std::string(version).append(text_of(public_.data(), public_.size())) + nonce();
     first_ += mac(key_, "first", first_);
 }
 
-std::string FollowerHandshake::third(std::string_view second) {
-    if (second == other_key_answer) throw WrongKey("the head has another key");
-    if (second.size() != second_length) throw LinkError("this is no answer of a head of this version");
+std::string AgentHandshake::third(std::string_view second) {
+    if (second == other_key_answer) throw WrongKey("the coordinator has another key");
+    if (second.size() != second_length) throw LinkError("this is no answer of a coordinator of this version");
     const auto spoken = second.substr(0, second_length - proof_bytes);
     StreamKey received{}, sent{};
     if (::crypto_kx_client_session_keys(received.data(), sent.data(), public_.data(), secret_.data(),
                                         bytes_of(second)) != 0)
-        throw LinkError("the head's public key is none");
+        throw LinkError("the coordinator's public key is none");
     const auto agreement = agree(key_, sent, received, first_ + std::string(spoken));
     ::sodium_memzero(secret_.data(), secret_.size());
-    if (!same(agreement.proof_of_head, second.substr(second_length - proof_bytes)))
-        throw WrongKey("the head has another key");
+    if (!same(agreement.proof_of_coordinator, second.substr(second_length - proof_bytes)))
+        throw WrongKey("the coordinator has another key");
     keys_ = agreement.keys;
-    return agreement.proof_of_follower;
+    return agreement.proof_of_agent;
 }
 
-HeadHandshake::HeadHandshake(const Key& key) : key_(key) {
+CoordinatorHandshake::CoordinatorHandshake(const Key& key) : key_(key) {
     start_cryptography();
 }
 
-std::string HeadHandshake::second(std::string_view first) {
+std::string CoordinatorHandshake::second(std::string_view first) {
     if (!first.starts_with(family)) throw LinkError("this is no launcher");
     if (!first.starts_with(version) || first.size() != first_length)
         throw LinkError("this launcher speaks another version");
@@ -122,11 +122,11 @@ std::string HeadHandshake::second(std::string_view first) {
     const auto answer = std::string(text_of(own_public.data(), own_public.size())) + nonce();
     const auto agreement = agree(key_, received, sent, std::string(first) + answer);
     keys_ = agreement.keys;
-    expected_third_ = agreement.proof_of_follower;
-    return answer + agreement.proof_of_head;
+    expected_third_ = agreement.proof_of_agent;
+    return answer + agreement.proof_of_coordinator;
 }
 
-void HeadHandshake::finish(std::string_view third) {
+void CoordinatorHandshake::finish(std::string_view third) {
     if (expected_third_.empty() || !same(expected_third_, third))
         throw WrongKey("this launcher does not have the key; it repeated what another one said");
 }

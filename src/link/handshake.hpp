@@ -11,10 +11,11 @@
 #include "link/key.hpp"
 
 /// How two launchers prove to each other that they have the same key, before anything else is looked at.
-/// Three messages, follower first:
-///   1. version, fresh public key and nonce of the follower; a proof by the key over these
-///   2. the head's public key and nonce; a proof over everything so far and the secret that both now share
-///   3. the follower's proof over the same
+/// Three messages, agent first:
+///   1. version, fresh public key and nonce of the agent; a proof by the key over these
+///   2. the coordinator's public key and nonce; a proof over everything so far and the secret that both now
+///   share
+///   3. the agent's proof over the same
 /// The fresh X25519 keys (crypto_kx) make every connection's secret its own: what was recorded opens nothing
 /// later, even to somebody who learns the key. Pure but for random numbers.
 namespace dtrain::link {
@@ -29,19 +30,19 @@ using StreamKey = std::array<unsigned char, 32>;
 
 /// One for each direction.
 struct StreamKeys {
-    StreamKey to_head;
-    StreamKey to_follower;
+    StreamKey to_coordinator;
+    StreamKey to_agent;
 };
 
 /// No message of the handshake is longer.
 inline constexpr std::size_t max_handshake_message = 160;
 
-/// What the head answers to a follower with another key, in place of message 2.
+/// What the coordinator answers to an agent with another key, in place of message 2.
 inline constexpr std::string_view other_key_answer = "other key";
 
-class FollowerHandshake {
+class AgentHandshake {
   public:
-    explicit FollowerHandshake(const Key& key);
+    explicit AgentHandshake(const Key& key);
 
     const std::string& first() const { return first_; }
     /// Checks message 2 and gives message 3; keys() is good from then on.
@@ -57,9 +58,9 @@ class FollowerHandshake {
     StreamKeys keys_{};
 };
 
-class HeadHandshake {
+class CoordinatorHandshake {
   public:
-    explicit HeadHandshake(const Key& key);
+    explicit CoordinatorHandshake(const Key& key);
 
     /// @throws WrongKey, LinkError
     std::string second(std::string_view first);

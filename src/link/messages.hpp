@@ -12,10 +12,11 @@
 #include "link/frames.hpp"
 
 /// What launchers say to each other once both have proven the key, and what the remote shell says to
-/// the head beside it. "Head" is the launcher that runs mpirun, "followers" are those of the other nodes.
+/// the coordinator beside it. "Coordinator" is the launcher that runs mpirun, "agents" are those of the other
+/// nodes.
 namespace dtrain::link {
 
-/// Follower: who it is, and what it has.
+/// Agent: who it is, and what it has.
 struct JoinRequest {
     std::string version;    ///< of dtrain
     std::string host_name;  ///< what the machine calls itself
@@ -38,14 +39,14 @@ struct JoinRequest {
     friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };
 
-/// Head: the follower is not wanted.
+/// Coordinator: the agent is not wanted.
 struct Refused {
     std::string reason;
     bool of_another_job = false;  ///< and nothing is wrong with either
     friend bool operator==(const Refused&, const Refused&) = default;
 };
 
-/// Head: the follower's part of the job.
+/// Coordinator: the agent's part of the job.
 struct Accepted {
     int node = 0;
     int nodes = 0;
@@ -56,7 +57,8 @@ struct Accepted {
     friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 
-/// Head: have this machine inspected; what does so shall call the head at that port, with that word.
+/// Coordinator: have this machine inspected; what does so shall call the coordinator at that port, with that
+/// word.
 struct CheckCall {
     int port = 0;
     std::string nonce;
@@ -70,13 +72,13 @@ struct RunOn {
     friend bool operator==(const RunOn&, const RunOn&) = default;
 };
 
-/// Head to remote shell: that node has no follower.
+/// Coordinator to remote shell: that node has no agent.
 struct UseSsh {
     std::string host;  ///< where ssh finds it; "": as mpirun calls it
     friend bool operator==(const UseSsh&, const UseSsh&) = default;
 };
 
-/// Head: start the MPI daemon.
+/// Coordinator: start the MPI daemon.
 struct RunDaemon {
     int run = 0;  ///< counts up; what is said about another run is out of date
     std::string command;
@@ -85,13 +87,13 @@ struct RunDaemon {
     friend bool operator==(const RunDaemon&, const RunDaemon&) = default;
 };
 
-/// Head: end the MPI daemon, which mpirun wants no more.
+/// Coordinator: end the MPI daemon, which mpirun wants no more.
 struct StopDaemon {
     int run = 0;
     friend bool operator==(const StopDaemon&, const StopDaemon&) = default;
 };
 
-/// Follower, and head to remote shell: what the daemon printed.
+/// Agent, and coordinator to remote shell: what the daemon printed.
 struct DaemonOutput {
     int run = 0;
     bool to_stderr = false;
@@ -99,7 +101,7 @@ struct DaemonOutput {
     friend bool operator==(const DaemonOutput&, const DaemonOutput&) = default;
 };
 
-/// Follower, and head to remote shell.
+/// Agent, and coordinator to remote shell.
 struct DaemonEnded {
     int run = 0;
     int status = 0;      ///< as a shell has it
@@ -107,20 +109,20 @@ struct DaemonEnded {
     friend bool operator==(const DaemonEnded&, const DaemonEnded&) = default;
 };
 
-/// Follower: somebody asked it to stop.
+/// Agent: somebody asked it to stop.
 struct StopJob {
     int signal = 0;
     friend bool operator==(const StopJob&, const StopJob&) = default;
 };
 
-/// Head: the line with which a rank's log ends there.
+/// Coordinator: the line with which a rank's log ends there.
 struct FinalLine {
-    std::string log;  ///< a file of the follower's log folder
+    std::string log;  ///< a file of the agent's log folder
     std::string line;
     friend bool operator==(const FinalLine&, const FinalLine&) = default;
 };
 
-/// Head: the job is over.
+/// Coordinator: the job is over.
 struct JobEnded {
     int status = 0;
     std::string text;  ///< one line about what went wrong; "" else

@@ -15,8 +15,8 @@
 
 namespace dtrain::link {
 
-/// The head's side of the programs that mpirun starts in place of ssh, one for each other node. They come
-/// over a socket in a folder that only the user can enter.
+/// The coordinator's side of the programs that mpirun starts in place of ssh, one for each other node. They
+/// come over a socket in a folder that only the user can enter.
 class RemoteShells {
   public:
     struct Actions {

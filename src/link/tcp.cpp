@@ -18,7 +18,7 @@
 namespace dtrain::link {
 namespace {
 
-constexpr int waiting_connections = 4096;  // followers of a large job come at once
+constexpr int waiting_connections = 4096;  // agents of a large job come at once
 constexpr int silence_ms = 5000;
 constexpr int probes = 3;
 

@@ -41,9 +41,10 @@ TEST(JobKeys, LieWherePaddleHasThem) {
 
 TEST(JobKeys, ValuesComeBack) {
     EXPECT_EQ(node_of(to_json(node_a)), node_a);
-    const Start start{.number = 4, .run = "c0ffee", .head = node_a.name, .nodes = {node_a, node_b}};
+    const Start start{.number = 4, .run = "c0ffee", .coordinator = node_a.name, .nodes = {node_a, node_b}};
     EXPECT_EQ(start_of(to_json(start)), start);
-    EXPECT_EQ(start_of(R"({"number":4,"head":"a","nodes":[]})"), (Start{.number = 4, .head = "a"}))
+    EXPECT_EQ(start_of(R"({"number":4,"coordinator":"a","nodes":[]})"),
+              (Start{.number = 4, .coordinator = "a"}))
         << "of an earlier version";
     EXPECT_EQ(
         node_of(
@@ -65,7 +66,7 @@ TEST(JobKeys, NoNodeIsAnOption) {
         node.address = address;
         node.name = address;
         EXPECT_EQ(node_of(to_json(node)), std::nullopt) << address;
-        EXPECT_EQ(start_of(to_json(Start{.number = 4, .head = node_a.name, .nodes = {node_a, node}})),
+        EXPECT_EQ(start_of(to_json(Start{.number = 4, .coordinator = node_a.name, .nodes = {node_a, node}})),
                   std::nullopt)
             << address;
         EXPECT_TRUE(job_view(keys, {.keys = {key_of(node, 7)}}).nodes.empty()) << address;
@@ -78,11 +79,11 @@ TEST(JobKeys, NoNodeIsAnOption) {
 }
 
 TEST(JobView, IsReadFromAllKeys) {
-    const Start start{.number = 4, .head = node_a.name, .nodes = {node_a}};
+    const Start start{.number = 4, .coordinator = node_a.name, .nodes = {node_a}};
     const auto view = job_view(keys, {.revision = 99,
                                       .keys = {{.key = keys.state(), .value = "running"},
                                                {.key = keys.wanted(), .value = "2:4"},
-                                               {.key = keys.head(), .value = node_a.name, .lease = 7},
+                                               {.key = keys.coordinator(), .value = node_a.name, .lease = 7},
                                                {.key = keys.start(), .value = to_json(start)},
                                                {.key = keys.outcome(), .value = "3"},
                                                key_of(node_a, 20),
@@ -94,8 +95,8 @@ TEST(JobView, IsReadFromAllKeys) {
     EXPECT_EQ(view.revision, 99);
     EXPECT_EQ(view.state, "running");
     EXPECT_EQ(view.wanted, (NodeCount{2, 4}));
-    EXPECT_EQ(view.head, node_a.name);
-    EXPECT_EQ(view.head_lease, 7);
+    EXPECT_EQ(view.coordinator, node_a.name);
+    EXPECT_EQ(view.coordinator_lease, 7);
     EXPECT_EQ(view.start, start);
     EXPECT_EQ(view.outcome, 3);
     EXPECT_THAT(view.names(), ElementsAre(node_b.name, node_a.name)) << "by arrival";

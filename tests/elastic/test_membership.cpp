@@ -119,7 +119,7 @@ TEST_F(MembershipTest, ANodeThatIsNotHeardOfGoes) {
     EXPECT_NE(first.seen().view.node("10.0.0.1"), nullptr);
 }
 
-TEST_F(MembershipTest, OneOfTwoBecomesHeadAHundredTimes) {
+TEST_F(MembershipTest, OneOfTwoBecomesCoordinatorAHundredTimes) {
     Membership a(options("10.0.0.1")), b(options("10.0.0.2"));
     int won_by_a = 0;
     for (int round = 0; round < 100; ++round) {
@@ -128,7 +128,7 @@ TEST_F(MembershipTest, OneOfTwoBecomesHeadAHundredTimes) {
         const auto race = [&](Membership& membership, bool& result) {
             ++ready;
             while (ready < 2) std::this_thread::yield();
-            result = membership.become_head();
+            result = membership.become_coordinator();
         };
         std::thread other([&] { race(b, won[1]); });
         race(a, won[0]);
@@ -136,24 +136,24 @@ TEST_F(MembershipTest, OneOfTwoBecomesHeadAHundredTimes) {
         ASSERT_NE(won[0], won[1]) << "round " << round;
         won_by_a += won[0] ? 1 : 0;
         auto& loser = won[0] ? b : a;
-        EXPECT_FALSE(loser.write_as_head({Change::put(keys_.start(), "loser")}));
-        EXPECT_TRUE((won[0] ? a : b).write_as_head({Change::put(keys_.start(), "winner")}));
+        EXPECT_FALSE(loser.write_as_coordinator({Change::put(keys_.start(), "loser")}));
+        EXPECT_TRUE((won[0] ? a : b).write_as_coordinator({Change::put(keys_.start(), "winner")}));
         loser.resign();
-        EXPECT_TRUE((won[0] ? a : b).seen().is_head()) << "another one's resignation changes nothing";
+        EXPECT_TRUE((won[0] ? a : b).seen().is_coordinator()) << "another one's resignation changes nothing";
         (won[0] ? a : b).resign();
     }
     RecordProperty("won_by_the_first", won_by_a);
 }
 
-TEST_F(MembershipTest, AHeadThatLeavesMakesRoom) {
+TEST_F(MembershipTest, ACoordinatorThatLeavesMakesRoom) {
     Membership second(options("10.0.0.2"));
     {
         Membership first(options("10.0.0.1"));
-        ASSERT_TRUE(first.become_head());
-        EXPECT_FALSE(second.become_head());
+        ASSERT_TRUE(first.become_coordinator());
+        EXPECT_FALSE(second.become_coordinator());
     }
-    wait_until(second, [](const Seen& seen) { return seen.view.head.empty(); });
-    EXPECT_TRUE(second.become_head());
+    wait_until(second, [](const Seen& seen) { return seen.view.coordinator.empty(); });
+    EXPECT_TRUE(second.become_coordinator());
 }
 
 TEST_F(MembershipTest, TellsWhatItWorksOn) {
@@ -175,26 +175,26 @@ TEST_F(MembershipTest, TellsWhatItWorksOn) {
 
 TEST_F(MembershipTest, RidesOutAnEtcdThatIsAway) {
     Membership first(options("10.0.0.1"));
-    ASSERT_TRUE(first.become_head());
+    ASSERT_TRUE(first.become_coordinator());
     server_->kill();
     const auto away = wait_until(first, [](const Seen& seen) { return seen.away_since.has_value(); });
     EXPECT_THAT(away.view.names(), ElementsAre("10.0.0.1")) << "as it was";
     server_->start();
     const auto back = wait_until(first, [](const Seen& seen) { return !seen.away_since; });
     EXPECT_NE(back.view.node("10.0.0.1"), nullptr);
-    EXPECT_TRUE(back.is_head());
+    EXPECT_TRUE(back.is_coordinator());
 }
 
 TEST_F(MembershipTest, ComesAgainWhenItWasTakenForLost) {
     Membership first(options("10.0.0.1"));
     Membership second(options("10.0.0.2"));
-    ASSERT_TRUE(first.become_head());
+    ASSERT_TRUE(first.become_coordinator());
     const auto before = first.seen().own_lease;
     second.remove({"10.0.0.1"});
     const auto back = wait_until(first, [&](const Seen& seen) { return seen.own_lease != before; });
     EXPECT_EQ(back.own_name, "10.0.0.1");
     wait_until(second, [](const Seen& seen) { return seen.view.node("10.0.0.1") != nullptr; });
-    EXPECT_FALSE(first.seen().is_head()) << "that went with the old lease";
+    EXPECT_FALSE(first.seen().is_coordinator()) << "that went with the old lease";
 }
 
 TEST_F(MembershipTest, AskingWithALeaseThatIsGoneIsNoError) {
@@ -206,10 +206,10 @@ TEST_F(MembershipTest, AskingWithALeaseThatIsGoneIsNoError) {
                            }).own_lease;
         client.revoke(lease);
         // Before the node's own thread has noticed, or after.
-        EXPECT_NO_THROW(node.become_head());
+        EXPECT_NO_THROW(node.become_coordinator());
         EXPECT_NO_THROW(node.work_on(i + 1));
     }
-    wait_until(node, [&](const Seen& seen) { return seen.is_head() || node.become_head(); });
+    wait_until(node, [&](const Seen& seen) { return seen.is_coordinator() || node.become_coordinator(); });
 }
 
 TEST_F(MembershipTest, ComesAgainWhicheverOfItsThreadsNotices) {
@@ -224,41 +224,41 @@ TEST_F(MembershipTest, ComesAgainWhicheverOfItsThreadsNotices) {
 }
 
 TEST_F(MembershipTest, TheFenceHoldsWhileTheLeaseIsRenewed) {
-    Membership head(options("10.0.0.1"));
-    ASSERT_TRUE(head.become_head());
+    Membership coordinator(options("10.0.0.1"));
+    ASSERT_TRUE(coordinator.become_coordinator());
     const StopTimer timer;
-    head.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
+    coordinator.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
     EXPECT_FALSE(is_readable(timer.fd(), 4000)) << "longer than the lease";
 }
 
-TEST_F(MembershipTest, TheFenceStopsAJobWhoseHeadIsCutOff) {
-    Membership head(options("10.0.0.1"));
-    ASSERT_TRUE(head.become_head());
+TEST_F(MembershipTest, TheFenceStopsAJobWhoseCoordinatorIsCutOff) {
+    Membership coordinator(options("10.0.0.1"));
+    ASSERT_TRUE(coordinator.become_coordinator());
     const StopTimer timer;
-    head.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
+    coordinator.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
     server_->freeze();
     EXPECT_TRUE(is_readable(timer.fd(), -1));
     server_->thaw();
-    const auto lease_left = EtcdClient(server_->access()).keep_alive(head.seen().own_lease);
+    const auto lease_left = EtcdClient(server_->access()).keep_alive(coordinator.seen().own_lease);
     EXPECT_GT(lease_left.seconds, 0) << "the job was stopped before its lease had run out";
 }
 
 TEST_F(MembershipTest, TheFenceStopsAJobWhoseLeaseIsGone) {
-    Membership head(options("10.0.0.1"));
-    ASSERT_TRUE(head.become_head());
+    Membership coordinator(options("10.0.0.1"));
+    ASSERT_TRUE(coordinator.become_coordinator());
     const StopTimer timer;
-    head.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
-    EtcdClient(server_->access()).revoke(head.seen().own_lease);
+    coordinator.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen&) { return false; }});
+    EtcdClient(server_->access()).revoke(coordinator.seen().own_lease);
     EXPECT_TRUE(is_readable(timer.fd(), -1));
 }
 
 TEST_F(MembershipTest, TheFenceAsksWhatIsSeen) {
-    Membership head(options("10.0.0.1"));
-    ASSERT_TRUE(head.become_head());
+    Membership coordinator(options("10.0.0.1"));
+    ASSERT_TRUE(coordinator.become_coordinator());
     const StopTimer timer;
-    head.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen& seen) {
-                                         return seen.view.node("10.0.0.2") != nullptr;
-                                     }});
+    coordinator.set_fence(Membership::Fence{.timer = &timer, .must_stop = [](const Seen& seen) {
+                                                return seen.view.node("10.0.0.2") != nullptr;
+                                            }});
     EXPECT_FALSE(is_readable(timer.fd(), 100));
     const Membership second(options("10.0.0.2"));
     EXPECT_TRUE(is_readable(timer.fd(), -1));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: the life of Paddle's elastic jobs (who starts, who waits, what follows a failure, a loss, a
 // newcomer, a signal) and the rules of rank_order, with a real etcd. Nodes are processes; what they would run
-// is a stand-in that writes a journal and holds a lock that only one head can have.
+// is a stand-in that writes a journal and holds a lock that only one coordinator can have.
 #include <algorithm>
 #include <csignal>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ class Shared {
         return out;
     }
 
-    /// Ends what the head runs, now and later, with this status.
+    /// Ends what the coordinator runs, now and later, with this status.
     void end_programs(int status) const {
         tests::write_bytes(path("end.new"), std::to_string(status));
         std::filesystem::rename(path("end.new"), path("end"));
@@ -70,7 +70,7 @@ class Shared {
     void set_absent(const std::string& name) const { tests::write_bytes(path("absent." + name), ""); }
     void set_present(const std::string& name) const { std::filesystem::remove(path("absent." + name)); }
     bool is_absent(const std::string& name) const { return std::filesystem::exists(path("absent." + name)); }
-    /// The next head to look hears nothing of this node.
+    /// The next coordinator to look hears nothing of this node.
     void lose(const std::string& name) const { tests::write_bytes(path("lost." + name), ""); }
     std::vector<std::string> take_lost(const std::vector<std::string>& names) const {
         std::vector<std::string> out;
@@ -103,13 +103,13 @@ FileDescriptor lock_file(const Shared& shared) {
 
 StartEnd drive(const Shared& shared, const Start& start, const StopTimer& stop) {
     const auto lock = lock_file(shared);
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) shared.note("two heads at once");
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) shared.note("two coordinators at once");
     std::vector<std::string> order;
     for (const auto& node : start.nodes) order.push_back(node.name);
     tests::write_bytes(shared.path("started." + std::to_string(start.number)), start.run);
     shared.note("start " + join(order, ","));
     if (shared.is_absent(order.back())) return {.absent = {order.back()}};
-    if (shared.is_absent(order.front())) throw UsageError("of the head");
+    if (shared.is_absent(order.front())) throw UsageError("of the coordinator");
     for (;;) {
         if (is_terminated()) return {.status = 143, .stopped_by = SIGTERM};
         if (is_readable(stop.fd(), 10)) return {.status = 75, .ordered = true};
@@ -119,7 +119,7 @@ StartEnd drive(const Shared& shared, const Start& start, const StopTimer& stop) 
     }
 }
 
-/// Runs as long as that start's head does.
+/// Runs as long as that start's coordinator does.
 StartEnd follow(const Shared& shared, const Start& start) {
     const auto lock = lock_file(shared);
     const auto mark = shared.path("started." + std::to_string(start.number));
@@ -172,10 +172,10 @@ class RunElastic : public tests::EtcdTest {
                                .time_to_stop = milliseconds(500)});
         options_.before_start = [this] { shared_.note("hook"); };
         return run_elastic(membership, keys_, options_,
-                           {.head = [this](const Start& start, const StopTimer& stop,
-                                           const auto&) { return drive(shared_, start, stop); },
-                            .follower = [this](const Start& start, const std::string&,
-                                               const StopTimer&) { return follow(shared_, start); }});
+                           {.coordinator = [this](const Start& start, const StopTimer& stop,
+                                                  const auto&) { return drive(shared_, start, stop); },
+                            .agent = [this](const Start& start, const std::string&,
+                                            const StopTimer&) { return follow(shared_, start); }});
     }
 
     void signal_node(const std::string& address, int signal) { ::kill(nodes_.at(address), signal); }
@@ -197,7 +197,7 @@ class RunElastic : public tests::EtcdTest {
         }
     }
 
-    /// The nodes of the start: the head, and the one whose launcher was killed.
+    /// The nodes of the start: the coordinator, and the one whose launcher was killed.
     std::vector<std::string> start_two_and_kill_one() {
         start_node("n0");
         start_node("n1");
@@ -294,7 +294,7 @@ TEST_F(RunElastic, AFailureMayBeTheNodesOnly) {
 
 TEST_F(RunElastic, AReplacementTakesThePlaceOfAKilledNode) {
     options_.policy.wanted = {2, 2};
-    for (const auto* victim : {"head", "follower"}) {
+    for (const auto* victim : {"coordinator", "agent"}) {
         SCOPED_TRACE(victim);
         const auto suffix = std::string(victim);
         start_node("a" + suffix);
@@ -302,7 +302,7 @@ TEST_F(RunElastic, AReplacementTakesThePlaceOfAKilledNode) {
         const auto before = shared_.starts().size();
         wait_for_starts(before + 1);
         auto order = shared_.starts().back();
-        const auto place = suffix == "head" ? 0U : 1U;
+        const auto place = suffix == "coordinator" ? 0U : 1U;
         signal_node(order[place], SIGKILL);
         EXPECT_EQ(wait_for(order[place]), 128 + SIGKILL);
         start_node("new" + suffix);
@@ -315,12 +315,12 @@ TEST_F(RunElastic, AReplacementTakesThePlaceOfAKilledNode) {
         EtcdClient client(server_->access());
         clean_job(client, keys_, false);
     }
-    EXPECT_THAT(shared_.journal(), Each(Not(HasSubstr("two heads"))));
+    EXPECT_THAT(shared_.journal(), Each(Not(HasSubstr("two coordinators"))));
 }
 
 TEST_F(RunElastic, ALauncherThatIsStartedAgainReplacesItsPredecessor) {
     options_.policy = {.wanted = {2, 2}, .level = Level::hold, .settle = milliseconds(300)};
-    lease_seconds_ = 60;  // the head alone tells that one is gone
+    lease_seconds_ = 60;  // the coordinator alone tells that one is gone
     const auto order = start_two_and_kill_one();
     start_node(order[1]);  // waits for the key of the one before
     shared_.lose(order[1]);
@@ -343,7 +343,7 @@ TEST_F(RunElastic, ANodeThatComesAgainByItselfWasNotLost) {
     EXPECT_EQ(view().state, "failed");
 }
 
-TEST_F(RunElastic, AHeadSeesThatANodeWasReplacedBetweenTwoLooks) {
+TEST_F(RunElastic, ACoordinatorSeesThatANodeWasReplacedBetweenTwoLooks) {
     options_.policy.wanted = {2, 2};
     lease_seconds_ = 60;
     const auto order = start_two_and_kill_one();
@@ -412,7 +412,7 @@ TEST_F(RunElastic, ANodeThatCannotTakePartIsLeftOutUntilItComesAnew) {
     EXPECT_EQ(wait_for("n1"), 0);
 }
 
-TEST_F(RunElastic, AnErrorOfTheHeadEndsItsNode) {
+TEST_F(RunElastic, AnErrorOfTheCoordinatorEndsItsNode) {
     options_.policy.wanted = {1, 2};
     start_node("n0");
     wait_for_starts(1);
@@ -456,7 +456,7 @@ TEST_F(RunElastic, AnEtcdThatIsAwayDoesNotEndIt) {
     EXPECT_EQ(view().state, "completed") << "told as soon as etcd was back";
 }
 
-TEST_F(RunElastic, AHeadThatIsCutOffStopsAndStartsAgain) {
+TEST_F(RunElastic, ACoordinatorThatIsCutOffStopsAndStartsAgain) {
     start_node("n0");
     wait_for_starts(1);
     server_->freeze();
@@ -465,7 +465,7 @@ TEST_F(RunElastic, AHeadThatIsCutOffStopsAndStartsAgain) {
     wait_for_starts(2);
     shared_.end_programs(0);
     EXPECT_EQ(wait_for("n0"), 0);
-    EXPECT_THAT(shared_.journal(), Each(Not(HasSubstr("two heads"))));
+    EXPECT_THAT(shared_.journal(), Each(Not(HasSubstr("two coordinators"))));
 }
 
 TEST_F(RunElastic, NodesComeAndGoTwentyTimes) {
@@ -498,7 +498,7 @@ TEST_F(RunElastic, NodesComeAndGoTwentyTimes) {
     shared_.end_programs(0);
     while (!nodes_.empty()) EXPECT_EQ(wait_for(nodes_.begin()->first), 0);
     EXPECT_EQ(view().state, "completed");
-    EXPECT_THAT(shared_.journal(), Each(Not(HasSubstr("two heads"))));
+    EXPECT_THAT(shared_.journal(), Each(Not(HasSubstr("two coordinators"))));
     const auto starts = shared_.starts();
     for (std::size_t start = 1; start < starts.size(); ++start) {
         const auto& before = starts[start - 1];

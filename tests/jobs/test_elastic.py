@@ -143,7 +143,7 @@ def test_a_job_whose_etcd_stays_away_is_stopped_and_starts_again_when_it_is_back
         line = child.stderr.readline()
         assert line, report
         report += line
-    assert "etcd does not answer, and another node may become head" in report
+    assert "etcd does not answer, and another node may become coordinator" in report
     etcd.start()
     job.wait_until(lambda: (job.folder / "up.1").exists())
     (job.folder / "end").touch()

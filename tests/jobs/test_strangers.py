@@ -96,7 +96,7 @@ def test_a_launcher_with_1024_descriptors_in_a_flood(job, port, no_ssh):
     job.script("train.py", HELLO)
     few = ("sh", "-c", 'ulimit -n 1024; exec "$@"', "sh")
     arguments = nodes_at(port, "--start-timeout", 50)
-    head = job.start(*few, *arguments, "--rank", 0, "--log_dir", "log0", "train.py", env=no_ssh)
+    coordinator = job.start(*few, *arguments, "--rank", 0, "--log_dir", "log0", "train.py", env=no_ssh)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         with socket.socket() as probe:
@@ -106,10 +106,10 @@ def test_a_launcher_with_1024_descriptors_in_a_flood(job, port, no_ssh):
     flood = job.start(PYTHON, "-c", FLOOD, port)
     try:
         assert flood.stdout.readline() == "flooding\n"
-        follower = job.start(*arguments, "--log_dir", "log1", "train.py", env=no_ssh)
-        said = [child.communicate(timeout=60) for child in (head, follower)]
+        agent = job.start(*arguments, "--log_dir", "log1", "train.py", env=no_ssh)
+        said = [child.communicate(timeout=60) for child in (coordinator, agent)]
     finally:
         flood.kill()
         flood.communicate()
-    assert (head.returncode, follower.returncode) == (0, 0), said
+    assert (coordinator.returncode, agent.returncode) == (0, 0), said
     assert [(job.folder / f"log{rank}/workerlog.{rank}").read_text() for rank in (0, 1)] == ["rank 0\n", "rank 1\n"]

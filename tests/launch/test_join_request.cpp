@@ -43,7 +43,7 @@ std::string reason(const link::Admission& admission) {
     return refused == nullptr ? "" : refused->reason;
 }
 
-TEST(JoinRequest, SaysWhatAFollowerIsAndHas) {
+TEST(JoinRequest, SaysWhatAAgentIsAndHas) {
     const auto request = join_request_of_second();
     EXPECT_EQ(request.host_name, "b");
     EXPECT_EQ(request.address, "10.0.0.2");
@@ -66,7 +66,7 @@ TEST(JoinRequest, AtAMasterNoNodesAreNamed) {
     EXPECT_EQ(join_request_of(two_nodes(0), {.rank = -1}, "b", 3).wanted_node, std::nullopt);
 }
 
-TEST(Admit, FollowersOfTheSameJobHaveTheirPlaces) {
+TEST(Admit, AgentsOfTheSameJobHaveTheirPlaces) {
     EXPECT_EQ(admit_named(join_request_of_second(), two_nodes(0)), link::Admission(1));
 }
 
@@ -288,7 +288,7 @@ TEST(Accepted, SaysWhichServersAndWorkers) {
               "node 1 of 2: server 1, workers 2-3,5, heterogeneous worker 1");
 }
 
-TEST(Info, OfFollowersReplaceWhatWasAssumed) {
+TEST(Info, OfAgentsReplaceWhatWasAssumed) {
     auto of_second = two_nodes(1);
     of_second.log_dir = "/scratch/b";
     of_second.nodes[1].cuda_visible_devices = "4,7";

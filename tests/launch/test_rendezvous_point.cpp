@@ -17,7 +17,7 @@ using tests::message_of;
 
 TEST(RendezvousPoint, DependsOnTheJobAndNode0Alone) {
     const auto rendezvous = rendezvous_of({.job_id = "night"}, {"10.0.0.1", "10.0.0.2"});
-    EXPECT_EQ(rendezvous.head, "10.0.0.1");
+    EXPECT_EQ(rendezvous.coordinator, "10.0.0.1");
     EXPECT_EQ(rendezvous_of({.job_id = "night", .nproc_per_node = 3}, {"10.0.0.1", "10.0.0.9", "10.0.0.8"}),
               rendezvous);
     EXPECT_NE(rendezvous_of({.job_id = "day"}, {"10.0.0.1", "10.0.0.2"}), rendezvous);
@@ -39,18 +39,19 @@ TEST(RendezvousPoint, AtAMasterWhenNobodyNamesTheNodes) {
     EXPECT_THROW(nodes_at_master({.master = "10.0.0.1:6000", .nnodes = "many"}), UsageError);
 }
 
-TEST(RendezvousPoint, HeadIsOnTheMastersMachine) {
+TEST(RendezvousPoint, CoordinatorIsOnTheMastersMachine) {
     const RendezvousPoint rendezvous{"10.0.0.1", 6000};
-    EXPECT_TRUE(may_be_head({}, rendezvous, {"10.0.0.1"}));
-    EXPECT_TRUE(may_be_head({.rank = -1}, rendezvous, {"10.0.0.1"}));
-    EXPECT_TRUE(may_be_head({.rank = 0}, rendezvous, {"10.0.0.1"}));
-    EXPECT_TRUE(may_be_head({.host = "10.0.0.1"}, rendezvous, {"172.17.0.2"}));
-    EXPECT_TRUE(may_be_head({}, {"127.0.0.1", 6000}, {}));
-    EXPECT_FALSE(may_be_head({.rank = 1}, rendezvous, {"10.0.0.1"}));
-    EXPECT_FALSE(may_be_head({}, rendezvous, {"10.0.0.2"}));
-    EXPECT_THAT(
-        message_of([&] { may_be_head({.master = "10.0.0.1:6000", .rank = 0}, rendezvous, {"10.0.0.2"}); }),
-        HasSubstr("--rank 0 belongs on the machine of --master 10.0.0.1:6000"));
+    EXPECT_TRUE(may_be_coordinator({}, rendezvous, {"10.0.0.1"}));
+    EXPECT_TRUE(may_be_coordinator({.rank = -1}, rendezvous, {"10.0.0.1"}));
+    EXPECT_TRUE(may_be_coordinator({.rank = 0}, rendezvous, {"10.0.0.1"}));
+    EXPECT_TRUE(may_be_coordinator({.host = "10.0.0.1"}, rendezvous, {"172.17.0.2"}));
+    EXPECT_TRUE(may_be_coordinator({}, {"127.0.0.1", 6000}, {}));
+    EXPECT_FALSE(may_be_coordinator({.rank = 1}, rendezvous, {"10.0.0.1"}));
+    EXPECT_FALSE(may_be_coordinator({}, rendezvous, {"10.0.0.2"}));
+    EXPECT_THAT(message_of([&] {
+                    may_be_coordinator({.master = "10.0.0.1:6000", .rank = 0}, rendezvous, {"10.0.0.2"});
+                }),
+                HasSubstr("--rank 0 belongs on the machine of --master 10.0.0.1:6000"));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ inline std::vector<Message> one_of_each() {
         RunDaemon{.run = 2, .command = "orted", .job_token = "abc", .grace_ms = 10'000},
         StopDaemon{2},
         DaemonOutput{.run = 2, .to_stderr = true, .text = "no route\n"},
-        DaemonEnded{.run = 2, .status = 143, .reason = "the head is gone"},
+        DaemonEnded{.run = 2, .status = 143, .reason = "the coordinator is gone"},
         StopJob{15},
         FinalLine{.log = "workerlog.3", .line = "stopped by SIGTERM"},
         JobEnded{.status = 7, .text = "rank 3 failed"},

@@ -17,87 +17,87 @@ using testing::HasSubstr;
 using testing::Not;
 
 struct Pair {
-    Channel follower{Channel::Side::follower, key};
-    Channel head{Channel::Side::head, key};
+    Channel agent{Channel::Side::agent, key};
+    Channel coordinator{Channel::Side::coordinator, key};
 
     /// Carries bytes until neither side has any; everything that went over the wire.
     std::string settle() {
         std::string wire;
         for (;;) {
-            const auto to_head = follower.take_output();
-            const auto to_follower = head.take_output();
-            if (to_head.empty() && to_follower.empty()) return wire;
-            wire += to_head + to_follower;
-            head.take(to_head);
-            follower.take(to_follower);
+            const auto to_coordinator = agent.take_output();
+            const auto to_agent = coordinator.take_output();
+            if (to_coordinator.empty() && to_agent.empty()) return wire;
+            wire += to_coordinator + to_agent;
+            coordinator.take(to_coordinator);
+            agent.take(to_agent);
         }
     }
 };
 
 TEST(Channel, OpensAndCarriesMessagesBothWays) {
     Pair pair;
-    EXPECT_FALSE(pair.follower.open());
+    EXPECT_FALSE(pair.agent.open());
     pair.settle();
-    ASSERT_TRUE(pair.follower.open());
-    ASSERT_TRUE(pair.head.open());
-    pair.follower.send("first");
-    pair.follower.send("");
-    pair.head.send(std::string(max_message, 'y'));
+    ASSERT_TRUE(pair.agent.open());
+    ASSERT_TRUE(pair.coordinator.open());
+    pair.agent.send("first");
+    pair.agent.send("");
+    pair.coordinator.send(std::string(max_message, 'y'));
     pair.settle();
-    EXPECT_EQ(pair.head.next(), "first");
-    EXPECT_EQ(pair.head.next(), "");
-    EXPECT_EQ(pair.head.next(), std::nullopt);
-    EXPECT_EQ(pair.follower.next()->size(), max_message);
+    EXPECT_EQ(pair.coordinator.next(), "first");
+    EXPECT_EQ(pair.coordinator.next(), "");
+    EXPECT_EQ(pair.coordinator.next(), std::nullopt);
+    EXPECT_EQ(pair.agent.next()->size(), max_message);
 }
 
 TEST(Channel, NothingIsReadableOnTheWire) {
     Pair pair;
     pair.settle();
-    pair.follower.send("run the daemon");
+    pair.agent.send("run the daemon");
     EXPECT_THAT(pair.settle(), Not(HasSubstr("daemon")));
 }
 
 TEST(Channel, NothingIsSentBeforeTheKeyIsProven) {
-    Channel head(Channel::Side::head, key);
-    EXPECT_THROW(head.send("secret"), LinkError);
-    EXPECT_EQ(head.take_output(), "");
+    Channel coordinator(Channel::Side::coordinator, key);
+    EXPECT_THROW(coordinator.send("secret"), LinkError);
+    EXPECT_EQ(coordinator.take_output(), "");
     Pair pair;
     pair.settle();
-    EXPECT_THROW(pair.head.send(std::string(max_message + 1, 'x')), LinkError);
+    EXPECT_THROW(pair.coordinator.send(std::string(max_message + 1, 'x')), LinkError);
 }
 
 TEST(Channel, BothSidesLearnOfAnotherKey) {
-    Channel follower(Channel::Side::follower, other);
-    Channel head(Channel::Side::head, key);
-    EXPECT_THROW(head.take(follower.take_output()), WrongKey);
-    EXPECT_THROW(follower.take(head.take_output()), WrongKey);
-    EXPECT_FALSE(head.open());
-    EXPECT_FALSE(follower.open());
+    Channel agent(Channel::Side::agent, other);
+    Channel coordinator(Channel::Side::coordinator, key);
+    EXPECT_THROW(coordinator.take(agent.take_output()), WrongKey);
+    EXPECT_THROW(agent.take(coordinator.take_output()), WrongKey);
+    EXPECT_FALSE(coordinator.open());
+    EXPECT_FALSE(agent.open());
 }
 
 TEST(Channel, HandshakeFramesAreTiny) {
-    Channel head(Channel::Side::head, key);
-    const auto told =
-        tests::message_of<LinkError>([&] { head.take(framed(std::string(max_handshake_message + 1, 'x'))); });
+    Channel coordinator(Channel::Side::coordinator, key);
+    const auto told = tests::message_of<LinkError>(
+        [&] { coordinator.take(framed(std::string(max_handshake_message + 1, 'x'))); });
     EXPECT_EQ(told, "a message of 161 bytes where 160 are allowed");
 }
 
 TEST(Channel, ReplayedConversationOpensNothing) {
     Pair recorded;
-    std::string said_by_follower;
+    std::string said_by_agent;
     for (int round = 0; round < 3; ++round) {
-        const auto bytes = recorded.follower.take_output();
-        said_by_follower += bytes;
-        recorded.head.take(bytes);
-        recorded.follower.take(recorded.head.take_output());
+        const auto bytes = recorded.agent.take_output();
+        said_by_agent += bytes;
+        recorded.coordinator.take(bytes);
+        recorded.agent.take(recorded.coordinator.take_output());
     }
-    recorded.follower.send("run");
-    said_by_follower += recorded.follower.take_output();
+    recorded.agent.send("run");
+    said_by_agent += recorded.agent.take_output();
 
-    Channel head(Channel::Side::head, key);
-    EXPECT_THROW(head.take(said_by_follower), WrongKey);
-    EXPECT_FALSE(head.open());
-    EXPECT_EQ(head.next(), std::nullopt);
+    Channel coordinator(Channel::Side::coordinator, key);
+    EXPECT_THROW(coordinator.take(said_by_agent), WrongKey);
+    EXPECT_FALSE(coordinator.open());
+    EXPECT_EQ(coordinator.next(), std::nullopt);
 }
 
 TEST(Channel, RepeatedDroppedOrSwappedMessagesAreNoticed) {
@@ -106,10 +106,10 @@ TEST(Channel, RepeatedDroppedOrSwappedMessagesAreNoticed) {
         pair.settle();
         std::vector<std::string> frames;
         for (const char* message : {"a", "b"}) {
-            pair.follower.send(message);
-            frames.push_back(pair.follower.take_output());
+            pair.agent.send(message);
+            frames.push_back(pair.agent.take_output());
         }
-        for (const int which : order) pair.head.take(frames[static_cast<std::size_t>(which)]);
+        for (const int which : order) pair.coordinator.take(frames[static_cast<std::size_t>(which)]);
     };
     EXPECT_NO_THROW(after({0, 1}));
     EXPECT_THROW(after({0, 0}), LinkError);
@@ -118,10 +118,10 @@ TEST(Channel, RepeatedDroppedOrSwappedMessagesAreNoticed) {
 }
 
 TEST(ChannelProperty, NoiseOpensNothing) {
-    const auto first = Channel(Channel::Side::follower, key).take_output();
+    const auto first = Channel(Channel::Side::agent, key).take_output();
     const tests::Corpus corpus{.examples = {first, first + first}, .pieces = {"dtrain-link/1\n", first}};
     tests::for_all(corpus, &tests::Mutator::text, [](const std::string& noise) {
-        for (const auto side : {Channel::Side::head, Channel::Side::follower}) {
+        for (const auto side : {Channel::Side::coordinator, Channel::Side::agent}) {
             Channel channel(side, key);
             try {
                 channel.take(noise);
@@ -140,15 +140,15 @@ TEST(ChannelProperty, DamageAfterOpeningIsNoticed) {
         const auto bit = std::stoul(bit_text);
         Pair pair;
         pair.settle();
-        pair.follower.send("twenty bytes or more of text");
-        auto bytes = pair.follower.take_output();
+        pair.agent.send("twenty bytes or more of text");
+        auto bytes = pair.agent.take_output();
         if (bit / 8 >= bytes.size()) return;
         bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
         try {
-            pair.head.take(bytes);
+            pair.coordinator.take(bytes);
         } catch (const LinkError&) {
         }
-        EXPECT_EQ(pair.head.next(), std::nullopt);
+        EXPECT_EQ(pair.coordinator.next(), std::nullopt);
     });
 }
 

@@ -20,9 +20,9 @@
 
 #include "base/ports.hpp"
 #include "keys.hpp"
+#include "link/agent.hpp"
 #include "link/channel.hpp"
-#include "link/follower.hpp"
-#include "link/head.hpp"
+#include "link/coordinator.hpp"
 #include "link/tcp.hpp"
 #include "link/unix_socket.hpp"
 #include "messages_of_each_kind.hpp"
@@ -103,37 +103,38 @@ class HostilePeers : public testing::Test {
     tests::TemporaryFolder folder_;
 };
 
-TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
+TEST_F(HostilePeers, ACoordinatorServesItsOtherAgentsAndAgents) {
     auto listener = listen_at("127.0.0.1", 0);
     const int port = port_of(listener);
     constexpr int good = 1;
     constexpr int hostile_node = 2;
-    Head head({.listener = std::move(listener),
-               .key = key,
-               .name = "head",
-               .admit = [](const JoinRequest& request) -> Admission {
-                   return request.host_name == "good" ? good : hostile_node;
-               },
-               .arrived = {}});
+    Coordinator coordinator({.listener = std::move(listener),
+                             .key = key,
+                             .name = "coordinator",
+                             .admit = [](const JoinRequest& request) -> Admission {
+                                 return request.host_name == "good" ? good : hostile_node;
+                             },
+                             .arrived = {}});
     const auto remote_shells = (folder_ / "remote_shells").string();
-    head.serve_agents(remote_shells);
-    FollowerOptions options{.head = "127.0.0.1", .port = port, .key = key, .request = {.host_name = "good"}};
-    Following follower(options, connected(port));
+    coordinator.serve_agents(remote_shells);
+    AgentOptions options{
+        .coordinator = "127.0.0.1", .port = port, .key = key, .request = {.host_name = "good"}};
+    Following agent(options, connected(port));
     const auto serve = [&] {
-        head.reactor().wait(milliseconds(0));
-        follower.reactor().wait(milliseconds(0));
+        coordinator.reactor().wait(milliseconds(0));
+        agent.reactor().wait(milliseconds(0));
     };
-    while (!head.here(good)) serve();
-    head.begin_run({}, {"a", "b", "c"}, {"a", "b", "c"});
-    head.send(good, Accepted{.node = good, .nodes = 3});
+    while (!coordinator.here(good)) serve();
+    coordinator.begin_run({}, {"a", "b", "c"}, {"a", "b", "c"});
+    coordinator.send(good, Accepted{.node = good, .nodes = 3});
 
     int connections = 0;
-    int heard_as_followers = 0;
+    int heard_as_agents = 0;
     std::optional<Hostile> hostile;
     std::optional<FileDescriptor> remote_shell;
     for (int said = 0; said < messages();) {
         if (!hostile) {
-            hostile.emplace(connected(port), Channel::Side::follower);
+            hostile.emplace(connected(port), Channel::Side::agent);
             ++connections;
             while (!hostile->open() && hostile->turn()) serve();
             if (mutator_.one_in(2)) hostile->say(encode(JoinRequest{.host_name = "hostile"}));
@@ -149,23 +150,23 @@ TEST_F(HostilePeers, AHeadServesItsOtherFollowersAndAgents) {
             is_there = hostile->turn();
             serve();
         } while (is_there && !hostile->has_said_all());
-        if (head.here(hostile_node)) ++heard_as_followers;
+        if (coordinator.here(hostile_node)) ++heard_as_agents;
         if (!is_there) hostile.reset();
     }
     EXPECT_GT(connections, messages() / 100);
-    EXPECT_GT(heard_as_followers, messages() / 100);
-    EXPECT_TRUE(head.here(good));
-    EXPECT_FALSE(head.lost().contains(good));
-    EXPECT_EQ(follower.lost(), "");
-    head.end({.status = 3, .text = "over"});
+    EXPECT_GT(heard_as_agents, messages() / 100);
+    EXPECT_TRUE(coordinator.here(good));
+    EXPECT_FALSE(coordinator.lost().contains(good));
+    EXPECT_EQ(agent.lost(), "");
+    coordinator.end({.status = 3, .text = "over"});
     const auto give_up_at = std::chrono::steady_clock::now() + seconds(20);
-    while (!follower.outcome() && std::chrono::steady_clock::now() < give_up_at) serve();
-    ASSERT_TRUE(follower.outcome());
-    EXPECT_EQ(follower.outcome()->status, 3);
-    EXPECT_EQ(follower.outcome()->text, "over");
+    while (!agent.outcome() && std::chrono::steady_clock::now() < give_up_at) serve();
+    ASSERT_TRUE(agent.outcome());
+    EXPECT_EQ(agent.outcome()->status, 3);
+    EXPECT_EQ(agent.outcome()->text, "over");
 }
 
-TEST_F(HostilePeers, AFollowerEndsByAReasonAndRunsNothing) {
+TEST_F(HostilePeers, AAgentEndsByAReasonAndRunsNothing) {
     auto listener = listen_at("127.0.0.1", 0);
     const int port = port_of(listener);
     const auto proof = folder_ / "was-run";
@@ -173,34 +174,34 @@ TEST_F(HostilePeers, AFollowerEndsByAReasonAndRunsNothing) {
     corpus_.examples.push_back(encode(RunDaemon{.run = 1, .command = "orted; touch " + proof.string()}));
     corpus_.pieces.push_back(";touch " + proof.string() + ";");
     int stops = 0;
-    FollowerOptions options{.head = "127.0.0.1",
-                            .port = port,
-                            .key = key,
-                            .request = {},
-                            .environment = {{"PATH", "/nonexistent"}, {"TMPDIR", folder_.path().string()}},
-                            .on_stop = [&](int) { ++stops; }};
+    AgentOptions options{.coordinator = "127.0.0.1",
+                         .port = port,
+                         .key = key,
+                         .request = {},
+                         .environment = {{"PATH", "/nonexistent"}, {"TMPDIR", folder_.path().string()}},
+                         .on_stop = [&](int) { ++stops; }};
     int connections = 0;
     int accepted = 0;
     options.accepted = [&](const Accepted&) { ++accepted; };
     for (int said = 0; said < messages(); ++connections) {
-        Following follower(options, connected(port));
+        Following agent(options, connected(port));
         const FileDescriptor accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        Hostile head(FileDescriptor(::dup(accepted.get())), Channel::Side::head);
-        const auto is_over = [&] { return follower.outcome() || !follower.lost().empty(); };
+        Hostile coordinator(FileDescriptor(::dup(accepted.get())), Channel::Side::coordinator);
+        const auto is_over = [&] { return agent.outcome() || !agent.lost().empty(); };
         try {
             while (!is_over()) {
-                follower.reactor().wait(milliseconds(0));
-                if (!head.turn()) break;
-                if (!head.open() || !head.has_said_all()) continue;
-                head.say(message());
+                agent.reactor().wait(milliseconds(0));
+                if (!coordinator.turn()) break;
+                if (!coordinator.open() || !coordinator.has_said_all()) continue;
+                coordinator.say(message());
                 ++said;
             }
         } catch (const UsageError& refused) {
             EXPECT_THAT(refused.what(), testing::HasSubstr("node 0 (127.0.0.1)"));
             continue;
         }
-        if (follower.outcome() && !follower.outcome()->left) continue;
-        EXPECT_NE(follower.lost(), "");
+        if (agent.outcome() && !agent.outcome()->left) continue;
+        EXPECT_NE(agent.lost(), "");
     }
     EXPECT_GT(connections, messages() / 100);
     EXPECT_GT(accepted, 0);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// A head and followers in one thread, with a clock that the test turns; strangers over the loopback network.
-// Oracle: the limits of link/timeouts.hpp, and setrlimit(2).
+// A coordinator and agents in one thread, with a clock that the test turns; strangers over the loopback
+// network. Oracle: the limits of link/timeouts.hpp, and setrlimit(2).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -19,9 +19,9 @@
 
 #include "base/ports.hpp"
 #include "keys.hpp"
+#include "link/agent.hpp"
 #include "link/channel.hpp"
-#include "link/follower.hpp"
-#include "link/head.hpp"
+#include "link/coordinator.hpp"
 #include "link/tcp.hpp"
 #include "link/timeouts.hpp"
 #include "support/message_of.hpp"
@@ -37,8 +37,8 @@ using testing::HasSubstr;
 
 using Clock = Reactor::Clock;
 
-FollowerOptions options_of(int node, int port) {
-    return {.head = "127.0.0.1",
+AgentOptions options_of(int node, int port) {
+    return {.coordinator = "127.0.0.1",
             .port = port,
             .key = key,
             .request = {.wanted_node = node},
@@ -56,10 +56,10 @@ class TimeoutTest : public testing::Test {
     TimeoutTest() {
         auto listener = listen_at("127.0.0.1", 0);
         port_ = port_of(listener);
-        head_ = std::make_unique<Head>(Head::Options{
+        coordinator_ = std::make_unique<Coordinator>(Coordinator::Options{
             .listener = std::move(listener),
             .key = key,
-            .name = "head",
+            .name = "coordinator",
             .admit = [](const JoinRequest& request) -> Admission { return request.wanted_node.value_or(1); },
             .arrived = {},
             .now = [this] { return now_; }});
@@ -72,46 +72,46 @@ class TimeoutTest : public testing::Test {
     }
 
     /// Of node 1 and so on.
-    void add_followers(int count) {
+    void add_agents(int count) {
         for (int node = 1; node <= count; ++node) {
             const auto& options =
-                options_.emplace_back(std::make_unique<FollowerOptions>(options_of(node, port_)));
-            followers_.push_back(
+                options_.emplace_back(std::make_unique<AgentOptions>(options_of(node, port_)));
+            agents_.push_back(
                 std::make_unique<Following>(*options, connected(), time_to_prove, [this] { return now_; }));
         }
     }
 
     void serve_all() {
-        head_->reactor().serve();
-        for (const auto& follower : followers_) follower->reactor().serve();
+        coordinator_->reactor().serve();
+        for (const auto& agent : agents_) agent->reactor().serve();
     }
 
-    std::size_t followers_here() const {
+    std::size_t agents_here() const {
         std::size_t count = 0;
-        for (std::size_t node = 1; node <= followers_.size(); ++node)
-            count += head_->here(static_cast<int>(node)) ? 1 : 0;
+        for (std::size_t node = 1; node <= agents_.size(); ++node)
+            count += coordinator_->here(static_cast<int>(node)) ? 1 : 0;
         return count;
     }
 
-    std::size_t followers_lost() const {
+    std::size_t agents_lost() const {
         std::size_t count = 0;
-        for (const auto& each : followers_) count += each->lost().empty() ? 0 : 1;
+        for (const auto& each : agents_) count += each->lost().empty() ? 0 : 1;
         return count;
     }
 
     void serve_until_all_are_here() {
-        for (int round = 0; round < 2000 && followers_here() < followers_.size(); ++round) serve_all();
-        ASSERT_EQ(followers_here(), followers_.size());
+        for (int round = 0; round < 2000 && agents_here() < agents_.size(); ++round) serve_all();
+        ASSERT_EQ(agents_here(), agents_.size());
     }
 
     int port_ = 0;
     Clock::time_point now_;
-    std::unique_ptr<Head> head_;
-    std::vector<std::unique_ptr<FollowerOptions>> options_;
-    std::vector<std::unique_ptr<Following>> followers_;
+    std::unique_ptr<Coordinator> coordinator_;
+    std::vector<std::unique_ptr<AgentOptions>> options_;
+    std::vector<std::unique_ptr<Following>> agents_;
 };
 
-TEST_F(TimeoutTest, FiveHundredFollowersWaitTenMinutesForTheLastNode) {
+TEST_F(TimeoutTest, FiveHundredAgentsWaitTenMinutesForTheLastNode) {
     constexpr int max = 500;
     constexpr rlim_t descriptors_of_one = 5;
     rlimit limit{};
@@ -120,72 +120,72 @@ TEST_F(TimeoutTest, FiveHundredFollowersWaitTenMinutesForTheLastNode) {
     limit.rlim_cur = limit.rlim_max;
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
     const auto count = std::min<int>(max, static_cast<int>(limit.rlim_cur / descriptors_of_one));
-    add_followers(count);
+    add_agents(count);
     serve_until_all_are_here();
     constexpr seconds step{20};
     for (auto waited = seconds(0); waited < minutes(10); waited += step) {
         now_ += step;
         serve_all();
     }
-    for (int round = 0; round < 2 * max; ++round) head_->reactor().serve();
-    EXPECT_EQ(followers_here(), static_cast<std::size_t>(count));
-    EXPECT_EQ(followers_lost(), 0u);
-    EXPECT_TRUE(head_->lost().empty());
-    followers_.clear();
+    for (int round = 0; round < 2 * max; ++round) coordinator_->reactor().serve();
+    EXPECT_EQ(agents_here(), static_cast<std::size_t>(count));
+    EXPECT_EQ(agents_lost(), 0u);
+    EXPECT_TRUE(coordinator_->lost().empty());
+    agents_.clear();
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST_F(TimeoutTest, AFollowerThatSaysNothingIsLost) {
-    add_followers(2);
+TEST_F(TimeoutTest, AAgentThatSaysNothingIsLost) {
+    add_agents(2);
     serve_until_all_are_here();
     now_ += max_silence / 2;
-    followers_.front()->reactor().serve();
+    agents_.front()->reactor().serve();
     now_ += max_silence / 2 + seconds(1);
-    followers_.front()->reactor().serve();
-    for (int round = 0; round < 100; ++round) head_->reactor().serve();
-    EXPECT_TRUE(head_->here(1));
-    EXPECT_EQ(head_->lost().at(2), "it says nothing any more");
+    agents_.front()->reactor().serve();
+    for (int round = 0; round < 100; ++round) coordinator_->reactor().serve();
+    EXPECT_TRUE(coordinator_->here(1));
+    EXPECT_EQ(coordinator_->lost().at(2), "it says nothing any more");
 }
 
-TEST_F(TimeoutTest, AHeadThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
-    add_followers(3);
+TEST_F(TimeoutTest, ACoordinatorThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
+    add_agents(3);
     serve_until_all_are_here();
     now_ += max_silence - seconds(1);
-    for (const auto& follower : followers_) follower->reactor().serve();
+    for (const auto& agent : agents_) agent->reactor().serve();
     now_ += seconds(30);
-    head_->reactor().serve();
-    EXPECT_EQ(followers_here(), 3u);
+    coordinator_->reactor().serve();
+    EXPECT_EQ(agents_here(), 3u);
 }
 
-TEST_F(TimeoutTest, AFollowerLosesAHeadThatSaysNothing) {
-    add_followers(1);
+TEST_F(TimeoutTest, AAgentLosesACoordinatorThatSaysNothing) {
+    add_agents(1);
     serve_until_all_are_here();
     now_ += max_silence - seconds(1);
-    for (int round = 0; round < 10; ++round) followers_.front()->reactor().serve();
-    EXPECT_EQ(followers_.front()->lost(), "");
+    for (int round = 0; round < 10; ++round) agents_.front()->reactor().serve();
+    EXPECT_EQ(agents_.front()->lost(), "");
     now_ += max_silence;
-    for (int round = 0; round < 10; ++round) followers_.front()->reactor().serve();
-    EXPECT_EQ(followers_.front()->lost(), "it says nothing any more");
-    EXPECT_FALSE(followers_.front()->is_stranger());
+    for (int round = 0; round < 10; ++round) agents_.front()->reactor().serve();
+    EXPECT_EQ(agents_.front()->lost(), "it says nothing any more");
+    EXPECT_FALSE(agents_.front()->is_stranger());
 }
 
 TEST_F(TimeoutTest, WhoProvesNoKeyIsGivenUpByBothSides) {
     const auto silent = listen_at("127.0.0.1", 0);
     const auto options = options_of(1, port_of(silent));
     auto socket = connect_to("127.0.0.1", options.port, seconds(5));
-    Following follower(options, std::move(std::get<FileDescriptor>(socket)), time_to_prove,
-                       [this] { return now_; });
+    Following agent(options, std::move(std::get<FileDescriptor>(socket)), time_to_prove,
+                    [this] { return now_; });
     const auto stranger = connected();
     for (int round = 0; round < 10; ++round) {
-        follower.reactor().serve();
-        head_->reactor().wait(milliseconds(20));
+        agent.reactor().serve();
+        coordinator_->reactor().wait(milliseconds(20));
     }
-    EXPECT_EQ(follower.lost(), "");
-    EXPECT_TRUE(follower.is_stranger());
+    EXPECT_EQ(agent.lost(), "");
+    EXPECT_TRUE(agent.is_stranger());
     now_ += time_to_prove + seconds(1);
-    follower.reactor().serve();
-    head_->reactor().serve();
-    EXPECT_THAT(follower.lost(), HasSubstr("has not answered for 5 s"));
+    agent.reactor().serve();
+    coordinator_->reactor().serve();
+    EXPECT_THAT(agent.lost(), HasSubstr("has not answered for 5 s"));
     char byte = 0;
     EXPECT_EQ(::recv(stranger.get(), &byte, 1, MSG_DONTWAIT), 0) << "closed";
 }
@@ -202,7 +202,7 @@ TEST(Follow, APortThatSaysNothingIsNamedWithItsHolder) {
     EXPECT_LT(Clock::now() - begin, seconds(60)) << "it does not wait for ever";
 }
 
-TEST(Follow, AnotherServerIsNoHead) {
+TEST(Follow, AnotherServerIsNoCoordinator) {
     const auto other_server = listen_at("127.0.0.1", 0);
     const auto options = options_of(1, port_of(other_server));
     std::atomic<bool> over = false;
@@ -239,22 +239,22 @@ class FewDescriptors {
 };
 
 /// Time does not pass here: nobody is thrown out because he was slow.
-TEST_F(TimeoutTest, AFollowerGetsInBehindMoreStrangersThanThereAreDescriptors) {
+TEST_F(TimeoutTest, AAgentGetsInBehindMoreStrangersThanThereAreDescriptors) {
     std::vector<FileDescriptor> strangers;
     for (int count = 0; count < 60; ++count) strangers.push_back(connected());
-    add_followers(2);
+    add_agents(2);
     for (int count = 0; count < 60; ++count) strangers.push_back(connected());
     const FewDescriptors few(6);
     serve_until_all_are_here();
-    EXPECT_EQ(followers_lost(), 0u);
+    EXPECT_EQ(agents_lost(), 0u);
 }
 
 TEST_F(TimeoutTest, WithoutADescriptorNothingIsTriedForAWhile) {
     const auto stranger = connected();
-    add_followers(1);
+    add_agents(1);
     std::optional<FewDescriptors> none(0);
-    head_->reactor().serve();
-    pollfd ready{head_->reactor().fd(), POLLIN, 0};
+    coordinator_->reactor().serve();
+    pollfd ready{coordinator_->reactor().fd(), POLLIN, 0};
     EXPECT_EQ(::poll(&ready, 1, 0), 0) << "it would be woken for ever";
     none.reset();
     now_ += seconds(1);

@@ -157,7 +157,7 @@ def test_newcomers_are_taken_in_and_survivors_keep_their_ranks(elastic):
     one.finish()
 
 
-def test_a_follower_that_leaves_ends_its_ranks_first(elastic):
+def test_a_agent_that_leaves_ends_its_ranks_first(elastic):
     one = elastic("1:2")
     one.join(1)
     one.wait_for("node1")
@@ -189,7 +189,7 @@ def test_nodes_without_a_common_key_are_reached_by_ssh(elastic):
     assert "has another key" in one.said() and "to reach this node by ssh" in one.said() and "reached by ssh" in one.said()
 
 
-@pytest.mark.parametrize("victim", [1, 2], ids=["head", "follower"])
+@pytest.mark.parametrize("victim", [1, 2], ids=["coordinator", "agent"])
 def test_a_killed_launcher_is_replaced_in_its_place(elastic, victim):
     one = elastic(2)
     one.join(1)
@@ -202,7 +202,7 @@ def test_a_killed_launcher_is_replaced_in_its_place(elastic, victim):
     one.finish()
 
 
-@pytest.mark.parametrize("victim", [1, 2], ids=["head", "follower"])
+@pytest.mark.parametrize("victim", [1, 2], ids=["coordinator", "agent"])
 def test_a_launcher_that_is_killed_and_started_again_takes_its_place(elastic, victim):
     """After 1, 2 and 4 s; with DTRAIN_STRESS=1 100 times, after 0 to 10 s. Oracle: each time the job starts again on both nodes, and
     ends well at last. Every program is one that goes on: a failure of it, at --elastic_level 0, would be a launcher that exits 101."""
@@ -237,7 +237,7 @@ def test_a_node_that_is_cut_off_is_replaced_and_stops_by_itself(elastic):
     one.wait_for("node1", "node2")
     one.join(3)
     cluster = one.job.cluster
-    cluster[1].cut()  # the head: no etcd, no other node
+    cluster[1].cut()  # the coordinator: no etcd, no other node
     one.wait_for("node3", "node2")
     cluster.wait_until(lambda: not any("a.py" in line and "dtrain-launch" not in line
                                        for line in cluster[1].processes().values()), "node1's ranks are gone")

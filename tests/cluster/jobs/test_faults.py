@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from test_followers import Follow, ends, told
+from test_agents import Follow, ends, told
 from whole_jobs import BUILD, PYTHON
 
 STRESS = os.environ.get("DTRAIN_STRESS") == "1"

@@ -123,7 +123,7 @@ def test_over_ssh(launchers, names):
     assert [values["host"] for values in launchers.told()] == ["node1", "node2"]
 
 
-@pytest.mark.parametrize("nodes", [(1, 2), (1,)], ids=["followers", "over ssh"])
+@pytest.mark.parametrize("nodes", [(1, 2), (1,)], ids=["agents", "over ssh"])
 def test_a_lost_node_is_named_as_the_user_named_it(launchers, nodes):
     launchers.job.script("fail.py", KILLS_ITS_DAEMON)
     done = launchers.run("--ips", f"{A},{B}", "fail.py", nodes=nodes)

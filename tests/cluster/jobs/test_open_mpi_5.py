@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs with Open MPI 5.0 where DTRAIN_OMPI5 names its mpirun: on one node, over ssh, through followers, in a batch job.
+"""Jobs with Open MPI 5.0 where DTRAIN_OMPI5 names its mpirun: on one node, over ssh, through agents, in a batch job.
 
 Oracles: the plan that the user's command line means, the shell's exit status convention, /proc of all nodes for what still
 runs. Programs are without MPI: mpi4py of the packages belongs to the other Open MPI.
@@ -23,9 +23,9 @@ print(os.environ["RANK"], os.environ["LOCAL_RANK"], os.environ["WORLD_SIZE"], so
 
 ON_ONE_NODE = ((1,), ("--nproc_per_node", 2))
 OVER_SSH = ((1,), ("--ips", "10.77.0.1,10.77.0.2", "--nproc_per_node", 1))
-FOLLOWERS = ((1, 2), ("--ips", "10.77.0.1,10.77.0.2", "--nproc_per_node", 1))
-ways = pytest.mark.parametrize("way", [ON_ONE_NODE, OVER_SSH, FOLLOWERS], ids=["one node", "over ssh", "followers"])
-ways_to_others = pytest.mark.parametrize("way", [OVER_SSH, FOLLOWERS], ids=["over ssh", "followers"])
+AGENTS = ((1, 2), ("--ips", "10.77.0.1,10.77.0.2", "--nproc_per_node", 1))
+ways = pytest.mark.parametrize("way", [ON_ONE_NODE, OVER_SSH, AGENTS], ids=["one node", "over ssh", "agents"])
+ways_to_others = pytest.mark.parametrize("way", [OVER_SSH, AGENTS], ids=["over ssh", "agents"])
 
 
 class Five:
@@ -156,7 +156,7 @@ def test_a_cut_cable_names_the_node(five, way):
 
 
 def test_a_killed_follower_names_the_node(five):
-    five.start_until_up(FOLLOWERS)
+    five.start_until_up(AGENTS)
     os.kill(five.children[1].inner, signal.SIGKILL)
     status, err = five.ends()[0]
     assert status != 0 and "node 10.77.0.2 was lost with rank [1]: its launcher: " in err, err
@@ -164,7 +164,7 @@ def test_a_killed_follower_names_the_node(five):
 
 def test_each_node_runs_its_own_command_in_its_own_folder(five):
     """mpirun itself need not find node 0's folder on the others."""
-    nodes, options = FOLLOWERS
+    nodes, options = AGENTS
     for number in nodes:
         folder = five.cluster[number].tmp(f"own.{five.job.folder.name}.{number}")
         folder.mkdir()
@@ -200,7 +200,7 @@ def test_several_launchers_on_one_machine(five):
 def test_a_job_that_is_started_again(five):
     five.job.script("train.py", "import os, sys\nprint('try', os.environ['PADDLE_RESTART_COUNT'], flush=True)\n"
                     "sys.exit(os.environ['PADDLE_RESTART_COUNT'] == '0')\n")
-    nodes, options = FOLLOWERS
+    nodes, options = AGENTS
     for number in nodes:
         five.start(number, *options, "--max_restart", 1, "train.py")
     done = five.ends()

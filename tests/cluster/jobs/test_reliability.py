@@ -16,7 +16,7 @@ import pytest
 
 import reliability
 from reliability import Seen
-from test_followers import SLEEP, follow
+from test_agents import SLEEP, follow
 from whole_jobs import BUILD, LAUNCH
 
 SEVERAL_NODES = reliability.table("On several nodes")

@@ -17,7 +17,7 @@
 #include "launch/plan.hpp"
 #include "launch/rendezvous_point.hpp"
 #include "launch/watch.hpp"
-#include "link/head.hpp"
+#include "link/coordinator.hpp"
 
 namespace dtrain::launch {
 
@@ -26,66 +26,66 @@ inline constexpr std::chrono::milliseconds wait_for_check{15'000};
 
 /// Node 0's side of a job on several nodes that all started dtrain-launch: waits for the others, lets mpirun
 /// reach them without ssh, and tells them how the job ended.
-class Followers {
+class Agents {
   public:
     /// Of nodes that `plan` names.
-    Followers(FileDescriptor listener, const RendezvousPoint& rendezvous, const Plan& plan,
-              const Options& options, const Environment& environment);
+    Agents(FileDescriptor listener, const RendezvousPoint& rendezvous, const Plan& plan,
+           const Options& options, const Environment& environment);
     /// Of so many nodes that meet at --master.
-    Followers(FileDescriptor listener, const RendezvousPoint& rendezvous, int count, const Options& options,
-              const Environment& environment);
-    Followers(const Followers&) = delete;
-    Followers& operator=(const Followers&) = delete;
+    Agents(FileDescriptor listener, const RendezvousPoint& rendezvous, int count, const Options& options,
+           const Environment& environment);
+    Agents(const Agents&) = delete;
+    Agents& operator=(const Agents&) = delete;
 
-    /// When finish() was not called, the followers are told that the job failed.
-    ~Followers();
+    /// When finish() was not called, the agents are told that the job failed.
+    ~Agents();
 
     /// Launchers that cannot take part are only refused: they may belong to an earlier start. Nodes that do
     /// not come in time are absent().
     void let_strays_be() { strays_end_it_ = false; }
     const std::vector<int>& absent() const { return absent_; }
 
-    /// Waits until every other node has its follower or, where the nodes are named, can be reached by ssh.
+    /// Waits until every other node has its agent or, where the nodes are named, can be reached by ssh.
     /// @param must_leave asked often; true ends the waiting
     /// @returns whether all are there
-    /// @throws UsageError when a follower was started in another way than this launcher, or naming the nodes
+    /// @throws UsageError when an agent was started in another way than this launcher, or naming the nodes
     /// that did not come in time
     bool gather(const std::function<bool()>& must_leave = [] { return false; });
 
     /// As gather(), for --check: ssh is tried at once, and nodes that nothing reaches are waited for a while
     /// only, and missed then.
-    /// @throws UsageError when a follower was started in another way than this launcher
+    /// @throws UsageError when an agent was started in another way than this launcher
     void gather_for_check();
 
     /// Whether a node's launcher is here, so that its machine can be inspected without ssh.
-    bool here(int node) const { return head_->here(node); }
+    bool here(int node) const { return coordinator_->here(node); }
     /// Has such a node's machine inspected by what calls this one at that port.
     void inspect(int node, int port, const std::string& nonce);
-    int fd() const { return head_->reactor().fd(); }
-    void serve() { head_->reactor().serve(); }
+    int fd() const { return coordinator_->reactor().fd(); }
+    void serve() { coordinator_->reactor().serve(); }
 
     /// The nodes that joined at --master, in their order; nothing where they are named.
     /// @param own_part the plan of this machine alone
     std::vector<JoinedNode> joined(const Plan& own_part);
 
-    /// Tells the followers their parts.
+    /// Tells the agents their parts.
     /// @returns the plan with what they know of their machines
     Plan start(Plan plan);
 
-    /// Variables that make mpirun come to the followers.
+    /// Variables that make mpirun come to the agents.
     /// @param remote_shell path of dtrain-rsh
     Environment for_mpirun(const std::string& remote_shell) const;
 
     /// What watch() has to look after while mpirun runs the job with this token.
     Beside beside(const std::string& job_token);
 
-    /// Some nodes have no follower and are reached by ssh.
+    /// Some nodes have no agent and are reached by ssh.
     bool any_by_ssh() const { return !by_ssh_.empty(); }
 
-    /// Nodes whose followers went away in this run.
+    /// Nodes whose agents went away in this run.
     std::set<std::size_t> lost_nodes() const;
 
-    /// Has the follower of a node end a log of its folder with a line; false when the node has none.
+    /// Has the agent of a node end a log of its folder with a line; false when the node has none.
     bool end_log(int node, const std::string& log, const std::string& line);
 
     void finish(int status, const std::string& text);
@@ -113,8 +113,8 @@ class Followers {
     std::vector<int> absent_;
     Plan plan_;
     TemporaryFolder folder_;
-    std::unique_ptr<link::Head> head_;
-    std::set<int> by_ssh_;  ///< nodes without a follower that ssh reaches
+    std::unique_ptr<link::Coordinator> coordinator_;
+    std::set<int> by_ssh_;  ///< nodes without an agent that ssh reaches
     bool started_ = false;
     bool reported_commands_ = false;  ///< that nodes have commands of their own
     bool finished_ = false;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "link/follower.hpp"
+#include "link/agent.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,7 +43,7 @@ constexpr milliseconds daemon_cleanup{3'000};  // what a daemon needs to kill ra
 constexpr milliseconds end_margin{3'000};
 constexpr int status_link_lost = 1;
 
-bool must_leave(const FollowerOptions& options) {
+bool must_leave(const AgentOptions& options) {
     return options.must_leave && options.must_leave();
 }
 
@@ -110,7 +110,7 @@ void end_all_of(Daemon& daemon) {
     }
 }
 
-std::string what_to_do_about_the_port(const FollowerOptions& options) {
+std::string what_to_do_about_the_port(const AgentOptions& options) {
     return fmt::format(
         "another program may have the port{}: end that, or give the job another --link-port, --job_id or "
         "--master on all nodes",
@@ -121,11 +121,11 @@ std::string what_to_do_about_the_port(const FollowerOptions& options) {
 
 class Following::State {
   public:
-    State(const FollowerOptions& options, FileDescriptor socket, milliseconds time_to_prove, Reactor::Now now)
+    State(const AgentOptions& options, FileDescriptor socket, milliseconds time_to_prove, Reactor::Now now)
         : options_(options),
           time_to_prove_(time_to_prove),
           reactor_(std::move(now)),
-          connection_(std::move(socket), Channel::Side::follower, options.key, reactor_.now()) {
+          connection_(std::move(socket), Channel::Side::agent, options.key, reactor_.now()) {
         reactor_.watch(connection_.fd(), EPOLLIN | EPOLLOUT,
                        [this](std::uint32_t events) { serve_link(events); });
         reactor_.every(poll_interval, [this] { check_clock(); });
@@ -142,7 +142,7 @@ class Following::State {
     std::optional<Followed> run() {
         while (!outcome_ && (lost_.empty() || accepted_)) {
             reactor_.wait(options_.must_leave ? try_again : between_heartbeats);
-            // A check is over soon, and nobody else may be able to ask the head's machine.
+            // A check is over soon, and nobody else may be able to ask the coordinator's machine.
             if (!outcome_ && !options_.request.check && must_leave(options_))
                 outcome_ = Followed{.left = true};
         }
@@ -165,8 +165,8 @@ class Following::State {
                 std::visit([this](const auto& each) { take(each); }, *message);
             }
         } catch (const WrongKey&) {
-            throw UsageError(fmt::format("node 0 ({}) has another key than {}; {}", options_.head,
-                                         "this node", how_to_copy_key(options_.head, "this node")));
+            throw UsageError(fmt::format("node 0 ({}) has another key than {}; {}", options_.coordinator,
+                                         "this node", how_to_copy_key(options_.coordinator, "this node")));
         } catch (const LinkError& error) {
             return lose_by(error);
         }
@@ -211,12 +211,13 @@ class Following::State {
         reactor_.forget(connection_.fd());
         if (accepted_ && !outcome_)
             outcome_ = Followed{.status = status_link_lost,
-                                .text = fmt::format("lost node 0 ({}): {}", options_.head, reason)};
+                                .text = fmt::format("lost node 0 ({}): {}", options_.coordinator, reason)};
     }
 
     void take(const Refused& refused) {
         if (refused.of_another_job) return lose(refused.reason);
-        throw HeadRefuses(fmt::format("node 0 ({}) refuses this node: {}", options_.head, refused.reason));
+        throw CoordinatorRefuses(
+            fmt::format("node 0 ({}) refuses this node: {}", options_.coordinator, refused.reason));
     }
 
     void take(const Accepted& accepted) {
@@ -315,13 +316,13 @@ class Following::State {
         say(DaemonEnded{.run = daemon_->run, .status = status->shell_status()});
     }
 
-    const FollowerOptions& options_;
+    const AgentOptions& options_;
     milliseconds time_to_prove_;
     Reactor reactor_;
     Connection connection_;
     std::optional<SignalSource> signals_;
     std::optional<Daemon> daemon_;
-    int daemon_announced_ = 0;  ///< the run whose daemon's end the head knows
+    int daemon_announced_ = 0;  ///< the run whose daemon's end the coordinator knows
     std::optional<Followed> outcome_;
     bool introduced_ = false;
     bool accepted_ = false;
@@ -329,7 +330,7 @@ class Following::State {
     bool asked_to_stop_ = false;
 };
 
-Following::Following(const FollowerOptions& options, FileDescriptor socket, milliseconds time_to_prove,
+Following::Following(const AgentOptions& options, FileDescriptor socket, milliseconds time_to_prove,
                      Reactor::Now now)
     : state_(std::make_unique<State>(options, std::move(socket), time_to_prove, std::move(now))) {}
 Following::~Following() = default;
@@ -354,12 +355,12 @@ std::optional<Followed> Following::run() {
     return state_->run();
 }
 
-Followed follow(const FollowerOptions& options) {
+Followed follow(const AgentOptions& options) {
     const auto begin = Clock::now();
     auto complain_at = begin + between_complaints;
     for (;;) {
         if (must_leave(options)) return {.left = true};
-        auto connected = connect_to(options.head, options.port, connecting_limit);
+        auto connected = connect_to(options.coordinator, options.port, connecting_limit);
         std::string reason;
         bool taken = false;
         if (auto* socket = std::get_if<FileDescriptor>(&connected)) {
@@ -376,10 +377,11 @@ Followed follow(const FollowerOptions& options) {
         const auto advice = taken ? what_to_do_about_the_port(options) : "start the same command there";
         const auto now = Clock::now();
         if (now - begin >= options.timeout)
-            throw UsageError(fmt::format("node 0 ({} port {}) is not there after {} s: {}; {}", options.head,
-                                         options.port, seconds_text(options.timeout), reason, advice));
+            throw UsageError(fmt::format("node 0 ({} port {}) is not there after {} s: {}; {}",
+                                         options.coordinator, options.port, seconds_text(options.timeout),
+                                         reason, advice));
         if (now >= complain_at) {
-            log_warning("waiting for node 0 ({} port {}): {}; {}", options.head, options.port, reason,
+            log_warning("waiting for node 0 ({} port {}): {}; {}", options.coordinator, options.port, reason,
                         advice);
             complain_at += between_complaints;
         }

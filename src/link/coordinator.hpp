@@ -27,14 +27,14 @@ struct JobInfo {
     std::chrono::milliseconds grace{0};
 };
 
-/// The node that a follower is, or why it is none.
+/// The node that an agent is, or why it is none.
 using Admission = std::variant<int, Refused>;
 
-/// The launcher that runs mpirun, as its followers see it: they connect in any order, prove the key, say what
+/// The launcher that runs mpirun, as its agents see it: they connect in any order, prove the key, say what
 /// they have, start the MPI daemon when mpirun asks for it, and stay connected until the job is over.
 /// Strangers cost a descriptor for a few seconds; many at once push each other out, those first that have
 /// shown no sign of the key, and leave most descriptors of the process to others.
-class Head {
+class Coordinator {
   public:
     struct Options {
         FileDescriptor listener;
@@ -45,18 +45,18 @@ class Head {
         Reactor::Now now = Reactor::Clock::now;
     };
 
-    explicit Head(Options options);
-    ~Head();
+    explicit Coordinator(Options options);
+    ~Coordinator();
 
     Reactor& reactor() { return reactor_; }
 
-    /// A follower that cannot take part: what is wrong with its command line. Reported once.
+    /// An agent that cannot take part: what is wrong with its command line. Reported once.
     std::optional<std::string> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
-    bool here(int node) const { return followers_.contains(node); }
+    bool here(int node) const { return agents_.contains(node); }
     const JoinRequest& join_request_of(int node) const { return requests_.at(node); }
-    /// The address that a follower's connection comes from.
-    const std::string& peer_of(int node) const { return peers_.at(followers_.at(node)).connection.peer(); }
+    /// The address that an agent's connection comes from.
+    const std::string& peer_of(int node) const { return peers_.at(agents_.at(node)).connection.peer(); }
     /// New numbers for the nodes: node n becomes node numbers[n].
     void renumber(const std::vector<int>& numbers);
     void send(int node, const Message& message);
@@ -69,18 +69,18 @@ class Head {
     /// @param hosts where the nodes are found
     void begin_run(const JobInfo& info, std::vector<std::string> names, std::vector<std::string> hosts);
 
-    /// Nodes whose followers are gone, and why.
+    /// Nodes whose agents are gone, and why.
     const std::map<int, std::string>& lost() const { return lost_; }
-    /// The signal that a follower got first; 0: none.
+    /// The signal that an agent got first; 0: none.
     int asked_to_stop_by() const { return asked_to_stop_by_; }
 
-    /// Tells all followers and waits for a moment until they have it.
+    /// Tells all agents and waits for a moment until they have it.
     void end(const JobEnded& ending);
 
   private:
     struct Peer {
         Connection connection;
-        std::optional<int> node;  ///< once it is a follower
+        std::optional<int> node;  ///< once it is an agent
         bool leaving = false;     ///< closed as soon as everything is sent
     };
 
@@ -101,10 +101,10 @@ class Head {
     Options options_;
     Reactor reactor_;
     std::map<int, Peer> peers_;  ///< by descriptor
-    std::deque<int> strangers_;  ///< descriptors of those that are no followers, oldest first
+    std::deque<int> strangers_;  ///< descriptors of those that are no agents, oldest first
     std::size_t max_strangers_;
     bool listening_ = true;
-    std::map<int, int> followers_;  ///< node -> descriptor
+    std::map<int, int> agents_;  ///< node -> descriptor
     std::map<int, JoinRequest> requests_;
     std::map<int, int> remote_shell_of_;  ///< node -> remote shell
     std::unique_ptr<RemoteShells> remote_shells_;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/followers.hpp"
+#include "launch/agents.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -37,7 +37,7 @@ constexpr milliseconds before_ssh{5'000};  // launchers that are started togethe
 constexpr milliseconds before_check_complains{2'000};
 constexpr std::size_t named_at_once = 8;
 
-/// A descriptor for each follower and each remote shell, and some.
+/// A descriptor for each agent and each remote shell, and some.
 void allow_many_descriptors() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -45,7 +45,7 @@ void allow_many_descriptors() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// The other one may look for a head for as long as it likes, and is no fault of this job.
+/// The other one may look for a coordinator for as long as it likes, and is no fault of this job.
 const link::Refused other_purpose{.reason = "one of the two is --check, the other a job",
                                   .of_another_job = true};
 
@@ -55,8 +55,8 @@ std::string in_brackets(const std::string& text) {
 
 }  // namespace
 
-Followers::Followers(FileDescriptor listener, const RendezvousPoint& rendezvous, const Plan& plan,
-                     const Options& options, const Environment& environment)
+Agents::Agents(FileDescriptor listener, const RendezvousPoint& rendezvous, const Plan& plan,
+               const Options& options, const Environment& environment)
     : options_(options),
       environment_(environment),
       rendezvous_(rendezvous),
@@ -68,51 +68,51 @@ Followers::Followers(FileDescriptor listener, const RendezvousPoint& rendezvous,
           [this](const link::JoinRequest& request) { return admit_named(request, plan_); });
 }
 
-Followers::Followers(FileDescriptor listener, const RendezvousPoint& rendezvous, int count,
-                     const Options& options, const Environment& environment)
+Agents::Agents(FileDescriptor listener, const RendezvousPoint& rendezvous, int count, const Options& options,
+               const Environment& environment)
     : options_(options), environment_(environment), rendezvous_(rendezvous), count_(count), named_(false) {
     serve(std::move(listener), [this](const link::JoinRequest& request) { return admit_at_master(request); });
 }
 
-void Followers::serve(FileDescriptor listener, Admit admit) {
+void Agents::serve(FileDescriptor listener, Admit admit) {
     allow_many_descriptors();
-    head_ = std::make_unique<link::Head>(link::Head::Options{
+    coordinator_ = std::make_unique<link::Coordinator>(link::Coordinator::Options{
         .listener = std::move(listener),
         .key = link::read_or_make_key(link::key_file(environment_)),
-        .name = rendezvous_.head,
+        .name = rendezvous_.coordinator,
         .admit =
             [this, admit = std::move(admit)](const link::JoinRequest& request) {
                 return request.check == options_.check || request.leads ? admit(request)
                                                                         : link::Admission(other_purpose);
             },
         .arrived = [this](int node) { accept_late(node); }});
-    head_->serve_agents(agent_socket());
+    coordinator_->serve_agents(agent_socket());
 }
 
-Followers::~Followers() {
-    if (!finished_ && head_) finish(status_failed, "node 0 gave up");
+Agents::~Agents() {
+    if (!finished_ && coordinator_) finish(status_failed, "node 0 gave up");
 }
 
-std::string Followers::agent_socket() const {
+std::string Agents::agent_socket() const {
     return folder_.path() + "/rsh";
 }
 
-link::Admission Followers::admit_at_master(const link::JoinRequest& request) const {
+link::Admission Agents::admit_at_master(const link::JoinRequest& request) const {
     std::map<int, std::optional<int>> wanted;
     for (int node = 1; node < count_; ++node)
-        if (head_->here(node)) wanted[node] = head_->join_request_of(node).wanted_node;
+        if (coordinator_->here(node)) wanted[node] = coordinator_->join_request_of(node).wanted_node;
     return launch::admit_at_master(request, count_, decide_mode(options_), wanted);
 }
 
-std::vector<int> Followers::missing() const {
+std::vector<int> Agents::missing() const {
     std::vector<int> out;
     for (int node = 1; node < count_; ++node)
-        if (!head_->here(node) && !by_ssh_.contains(node)) out.push_back(node);
+        if (!coordinator_->here(node) && !by_ssh_.contains(node)) out.push_back(node);
     return out;
 }
 
 /// "nodes 1 (10.0.0.2), 2 (10.0.0.3)", or how many are missing where they have no names yet.
-std::string Followers::names_of(const std::vector<int>& nodes) const {
+std::string Agents::names_of(const std::vector<int>& nodes) const {
     if (hosts_.empty()) return fmt::format("{} of {} nodes", nodes.size(), count_);
     std::vector<std::string> names;
     for (const int node : nodes) {
@@ -125,22 +125,22 @@ std::string Followers::names_of(const std::vector<int>& nodes) const {
     return fmt::format("node{} {}", nodes.size() == 1 ? "" : "s", join(names, ", "));
 }
 
-void Followers::accept_late(int node) {
+void Agents::accept_late(int node) {
     if (!started_) return;
     auto accepted = accepted_of(plan_, node);
     accepted.by_ssh = by_ssh_.contains(node);
-    if (const auto own = own_command(head_->join_request_of(node), plan_); own && accepted.by_ssh)
+    if (const auto own = own_command(coordinator_->join_request_of(node), plan_); own && accepted.by_ssh)
         log_warning("{} runs node 0's command: it was started over ssh before its launcher came, {}",
                     names_of({node}), *own);
-    head_->send(node, accepted);
+    coordinator_->send(node, accepted);
 }
 
-void Followers::give_up(const std::string& text) {
+void Agents::give_up(const std::string& text) {
     finish(status_usage, text);
     throw UsageError(text);
 }
 
-bool Followers::come_without(const std::vector<int>& absent, const std::string& complaint) {
+bool Agents::come_without(const std::vector<int>& absent, const std::string& complaint) {
     const auto text =
         fmt::format("{} did not come within {} s", names_of(absent), seconds_text(options_.start_timeout));
     if (strays_end_it_) give_up(text + "; start the same command there" + in_brackets(complaint));
@@ -150,17 +150,17 @@ bool Followers::come_without(const std::vector<int>& absent, const std::string& 
     return false;
 }
 
-bool Followers::gather(const std::function<bool()>& must_leave) {
-    if (std::exchange(started_, false)) head_->take_refusal();  // of one that came while the job ran
+bool Agents::gather(const std::function<bool()>& must_leave) {
+    if (std::exchange(started_, false)) coordinator_->take_refusal();  // of one that came while the job ran
     const auto begin = Clock::now();
     auto complain_at = begin + between_complaints;
     SshProbe ssh(environment_);
     std::optional<OrderProbe> order;
     if (named_ && strays_end_it_) order.emplace(options_, plan_, environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
-        head_->reactor().wait(poll_interval);
+        coordinator_->reactor().wait(poll_interval);
         if (must_leave()) return false;
-        if (const auto refusal = head_->take_refusal()) {
+        if (const auto refusal = coordinator_->take_refusal()) {
             const auto text = "a node cannot take part: " + *refusal;
             if (strays_end_it_) give_up(text);
             log_warning("{}", text);
@@ -181,14 +181,15 @@ bool Followers::gather(const std::function<bool()>& must_leave) {
     return true;
 }
 
-void Followers::gather_for_check() {
+void Agents::gather_for_check() {
     const auto begin = Clock::now();
     const auto limit = std::min(options_.start_timeout, wait_for_check);
     bool complained = false;
     SshProbe ssh(environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
-        head_->reactor().wait(poll_interval);
-        if (const auto refusal = head_->take_refusal()) give_up("a node cannot take part: " + *refusal);
+        coordinator_->reactor().wait(poll_interval);
+        if (const auto refusal = coordinator_->take_refusal())
+            give_up("a node cannot take part: " + *refusal);
         absent = missing();
         for (const int node : ssh.reached(absent, hosts_)) by_ssh_.insert(node);
         const auto waited = Clock::now() - begin;
@@ -200,27 +201,28 @@ void Followers::gather_for_check() {
     }
 }
 
-void Followers::inspect(int node, int port, const std::string& nonce) {
-    head_->send(node, link::CheckCall{.port = port, .nonce = nonce});
+void Agents::inspect(int node, int port, const std::string& nonce) {
+    coordinator_->send(node, link::CheckCall{.port = port, .nonce = nonce});
 }
 
-std::vector<JoinedNode> Followers::joined(const Plan& own_part) {
+std::vector<JoinedNode> Agents::joined(const Plan& own_part) {
     if (named_) return {};
     std::vector<std::optional<int>> wanted(static_cast<std::size_t>(count_));
     for (int node = 1; node < count_; ++node)
-        wanted[static_cast<std::size_t>(node)] = head_->join_request_of(node).wanted_node;
-    if (hosts_.empty()) head_->renumber(numbered(wanted));  // a node that came back has the number it had
-    const auto head = options_.host.value_or(rendezvous_.head);
+        wanted[static_cast<std::size_t>(node)] = coordinator_->join_request_of(node).wanted_node;
+    if (hosts_.empty())
+        coordinator_->renumber(numbered(wanted));  // a node that came back has the number it had
+    const auto coordinator = options_.host.value_or(rendezvous_.coordinator);
     const auto own = own_addresses();
     std::vector<JoinedNode> out{
-        {.host = head,
+        {.host = coordinator,
          .ranks = own_part.size(),
          .servers = own_part.servers ? static_cast<int>(own_part.servers->servers.size()) : 0}};
     for (int node = 1; node < count_; ++node) {
-        const auto& request = head_->join_request_of(node);
-        const auto& peer = head_->peer_of(node);
+        const auto& request = coordinator_->join_request_of(node);
+        const auto& peer = coordinator_->peer_of(node);
         const bool here = is_loopback(peer) || own.contains(peer);  // mpirun knows one machine by one name
-        const auto& host = here ? head : peer;
+        const auto& host = here ? coordinator : peer;
         out.push_back({.host = request.address.empty() ? host : request.address,
                        .ranks = static_cast<int>(request.ranks.size()),
                        .servers = request.servers.value_or(0)});
@@ -228,16 +230,16 @@ std::vector<JoinedNode> Followers::joined(const Plan& own_part) {
     return out;
 }
 
-Plan Followers::start(Plan plan) {
+Plan Agents::start(Plan plan) {
     plan_ = std::move(plan);
     hosts_ = plan_.hosts();
     started_ = true;
     std::map<int, link::JoinRequest> requests;
     for (int node = 1; node < count_; ++node) {
-        if (!head_->here(node)) continue;
+        if (!coordinator_->here(node)) continue;
         by_ssh_.erase(node);
-        requests[node] = head_->join_request_of(node);
-        head_->send(node, accepted_of(plan_, node));
+        requests[node] = coordinator_->join_request_of(node);
+        coordinator_->send(node, accepted_of(plan_, node));
     }
     if (!by_ssh_.empty()) log_info("{} reached by ssh", names_of({by_ssh_.begin(), by_ssh_.end()}));
     if (requests.size() + 1 == plan_.nodes.size()) std::erase(plan_.warnings, others_are_alike);
@@ -248,7 +250,7 @@ Plan Followers::start(Plan plan) {
     return plan_;
 }
 
-Environment Followers::for_mpirun(const std::string& remote_shell) const {
+Environment Agents::for_mpirun(const std::string& remote_shell) const {
     // Each version reads its own. mpirun must come to every node itself, and wait for no remote shell to end
     // before it starts the next. Inside of a batch job it would rather start its daemons through the
     // scheduler, and on the scheduler's nodes only.
@@ -266,36 +268,37 @@ Environment Followers::for_mpirun(const std::string& remote_shell) const {
             {"PRTE_MCA_ras", "^slurm,pbs,gridengine,lsf,flux"}};
 }
 
-Beside Followers::beside(const std::string& job_token) {
-    head_->begin_run({.job_token = job_token, .grace = options_.grace}, mpirun_names(plan_), hosts_);
-    return {.fd = head_->reactor().fd(),
-            .serve = [this] { head_->reactor().serve(); },
-            .asked_to_stop_by = [this] { return head_->asked_to_stop_by(); },
+Beside Agents::beside(const std::string& job_token) {
+    coordinator_->begin_run({.job_token = job_token, .grace = options_.grace}, mpirun_names(plan_), hosts_);
+    return {.fd = coordinator_->reactor().fd(),
+            .serve = [this] { coordinator_->reactor().serve(); },
+            .asked_to_stop_by = [this] { return coordinator_->asked_to_stop_by(); },
             .lost = [this] { return first_lost(); }};
 }
 
-std::optional<LostNode> Followers::first_lost() const {
-    for (const auto& [node, reason] : head_->lost())
+std::optional<LostNode> Agents::first_lost() const {
+    for (const auto& [node, reason] : coordinator_->lost())
         if (const auto& ranks = plan_.nodes[static_cast<std::size_t>(node)].ranks; !ranks.empty())
             return LostNode{.rank = ranks.front().rank, .reason = "its launcher: " + reason};
     return std::nullopt;
 }
 
-std::set<std::size_t> Followers::lost_nodes() const {
+std::set<std::size_t> Agents::lost_nodes() const {
     std::set<std::size_t> out;
-    for (const auto& [node, reason] : head_->lost()) out.insert(static_cast<std::size_t>(node));
+    for (const auto& [node, reason] : coordinator_->lost()) out.insert(static_cast<std::size_t>(node));
     return out;
 }
 
-bool Followers::end_log(int node, const std::string& log, const std::string& line) {
-    if (node == 0 || by_ssh_.contains(node) || !head_->here(node)) return false;
-    head_->send(node, link::FinalLine{.log = std::filesystem::path(log).filename().string(), .line = line});
+bool Agents::end_log(int node, const std::string& log, const std::string& line) {
+    if (node == 0 || by_ssh_.contains(node) || !coordinator_->here(node)) return false;
+    coordinator_->send(node,
+                       link::FinalLine{.log = std::filesystem::path(log).filename().string(), .line = line});
     return true;
 }
 
-void Followers::finish(int status, const std::string& text) {
+void Agents::finish(int status, const std::string& text) {
     finished_ = true;
-    head_->end({.status = status, .text = text});
+    coordinator_->end({.status = status, .text = text});
 }
 
 }  // namespace dtrain::launch

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "link/head.hpp"
+#include "link/coordinator.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,7 +28,7 @@ constexpr milliseconds poll_period{1'000};
 constexpr milliseconds time_to_say_goodbye{2'000};
 constexpr std::size_t max_warnings = 8;
 
-/// A part of the descriptors that this process may have: followers, remote shells, logs and mpirun need some
+/// A part of the descriptors that this process may have: agents, remote shells, logs and mpirun need some
 /// too.
 std::size_t strangers_allowed() {
     rlimit limit{};
@@ -38,15 +38,15 @@ std::size_t strangers_allowed() {
 
 }  // namespace
 
-Head::Head(Options options)
+Coordinator::Coordinator(Options options)
     : options_(std::move(options)), reactor_(options_.now), max_strangers_(strangers_allowed()) {
     reactor_.watch(options_.listener.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
     reactor_.every(poll_period, [this] { check_clock(); });
 }
 
-Head::~Head() = default;
+Coordinator::~Coordinator() = default;
 
-void Head::accept_some() {
+void Coordinator::accept_some() {
     for (int count = 0; count < accepted_at_once; ++count) {
         auto socket = accept_from(options_.listener);
         if (!socket.valid()) {
@@ -56,24 +56,24 @@ void Head::accept_some() {
         }
         if (strangers_.size() >= max_strangers_) make_room();
         const int fd = socket.get();
-        peers_.emplace(
-            fd, Peer{.connection = {std::move(socket), Channel::Side::head, options_.key, reactor_.now()}});
+        peers_.emplace(fd, Peer{.connection = {std::move(socket), Channel::Side::coordinator, options_.key,
+                                               reactor_.now()}});
         strangers_.push_back(fd);
         reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t events) { serve_peer(fd, events); });
         serve_peer(fd,
-                   EPOLLIN);  // a follower has said something already, and is no stranger to be pushed out
+                   EPOLLIN);  // an agent has said something already, and is no stranger to be pushed out
     }
 }
 
 /// Off until the next look at the clock: a connection that cannot be accepted would wake us for ever.
-void Head::listen(bool wanted) {
+void Coordinator::listen(bool wanted) {
     if (wanted == listening_) return;
     listening_ = wanted;
     reactor_.change(options_.listener.get(), wanted ? std::uint32_t{EPOLLIN} : 0);
 }
 
-/// A follower proves its key within a round trip, so the oldest stranger is the one that least likely is one.
-bool Head::make_room() {
+/// An agent proves its key within a round trip, so the oldest stranger is the one that least likely is one.
+bool Coordinator::make_room() {
     if (strangers_.empty()) return false;
     const auto silent = std::find_if(strangers_.begin(), strangers_.end(),
                                      [this](int fd) { return !peers_.at(fd).connection.has_begun(); });
@@ -81,7 +81,7 @@ bool Head::make_room() {
     return true;
 }
 
-void Head::serve_peer(int fd, std::uint32_t events) {
+void Coordinator::serve_peer(int fd, std::uint32_t events) {
     auto& connection = peers_.at(fd).connection;
     try {
         if ((events & ~EPOLLOUT) != 0 && !connection.read(reactor_.now()))
@@ -97,7 +97,7 @@ void Head::serve_peer(int fd, std::uint32_t events) {
     flush(fd);
 }
 
-void Head::take_messages(int fd) {
+void Coordinator::take_messages(int fd) {
     while (peers_.contains(fd)) {
         auto message = peers_.at(fd).connection.next();
         if (!message) return;
@@ -105,7 +105,7 @@ void Head::take_messages(int fd) {
     }
 }
 
-void Head::take(int fd, const Message& message) {
+void Coordinator::take(int fd, const Message& message) {
     auto& peer = peers_.at(fd);
     if (peer.leaving) return;
     if (const auto* request = std::get_if<JoinRequest>(&message); request != nullptr && !peer.node)
@@ -121,7 +121,7 @@ void Head::take(int fd, const Message& message) {
         asked_to_stop_by_ = stop->signal;
 }
 
-void Head::accepted(int fd, const JoinRequest& request) {
+void Coordinator::accepted(int fd, const JoinRequest& request) {
     auto& peer = peers_.at(fd);
     auto admission = options_.admit(request);
     if (const auto* refused = std::get_if<Refused>(&admission)) {
@@ -132,20 +132,20 @@ void Head::accepted(int fd, const JoinRequest& request) {
         return;
     }
     const int node = std::get<int>(admission);
-    if (followers_.contains(node)) {
+    if (agents_.contains(node)) {
         peer.connection.send(Refused{fmt::format("node {} is there already", node)});
         peer.leaving = true;
         return;
     }
     std::erase(strangers_, fd);
     peer.node = node;
-    followers_[node] = fd;
+    agents_[node] = fd;
     requests_[node] = request;
     lost_.erase(node);
     if (options_.arrived) options_.arrived(node);
 }
 
-void Head::flush(int fd) {
+void Coordinator::flush(int fd) {
     const auto found = peers_.find(fd);
     if (found == peers_.end()) return;
     auto& [connection, node, leaving] = found->second;
@@ -154,32 +154,32 @@ void Head::flush(int fd) {
     reactor_.change(fd, connection.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-void Head::drop(int fd, std::string reason) {  // a copy: it may be the peer's own
+void Coordinator::drop(int fd, std::string reason) {  // a copy: it may be the peer's own
     const auto node = peers_.at(fd).node;
     reactor_.forget(fd);
     peers_.erase(fd);
     std::erase(strangers_, fd);
     if (!node) return;
-    followers_.erase(*node);
+    agents_.erase(*node);
     lost_[*node] = std::move(reason);
     if (const auto shell = remote_shell_of_.find(*node); shell != remote_shell_of_.end())
         remote_shells_->send(shell->second, DaemonEnded{.run = run_, .status = 1, .reason = lost_.at(*node)});
 }
 
 /// Each address once, and not endlessly many: the log is no place for an attacker to write to.
-void Head::refuse_key(const std::string& peer) {
+void Coordinator::refuse_key(const std::string& peer) {
     if (other_keys_.size() >= max_warnings || !other_keys_.insert(peer).second) return;
     log_warning("a launcher on {} has another key and was refused; if it is yours, {}", peer,
                 how_to_copy_key(options_.name, peer));
 }
 
-void Head::check_clock() {
+void Coordinator::check_clock() {
     const auto now = reactor_.now();
     listen(true);
     while (!strangers_.empty() && now - peers_.at(strangers_.front()).connection.begin() > time_to_prove)
         drop(strangers_.front(), "it proved no key in time");
     std::vector<int> silent;
-    for (const auto& [node, fd] : followers_)
+    for (const auto& [node, fd] : agents_)
         if (const auto& connection = peers_.at(fd).connection;
             now - connection.last_heard() > max_silence && !connection.has_input())
             silent.push_back(fd);
@@ -187,22 +187,22 @@ void Head::check_clock() {
     send_to_all(Heartbeat{});
 }
 
-void Head::renumber(const std::vector<int>& numbers) {
-    std::map<int, int> followers;
+void Coordinator::renumber(const std::vector<int>& numbers) {
+    std::map<int, int> agents;
     std::map<int, JoinRequest> requests;
-    for (const auto& [node, fd] : followers_) {
+    for (const auto& [node, fd] : agents_) {
         const int number = numbers.at(static_cast<std::size_t>(node));
-        followers[number] = fd;
+        agents[number] = fd;
         requests[number] = requests_.at(node);
         peers_.at(fd).node = number;
     }
-    followers_ = std::move(followers);
+    agents_ = std::move(agents);
     requests_ = std::move(requests);
 }
 
-void Head::send(int node, const Message& message) {
-    const auto found = followers_.find(node);
-    if (found == followers_.end()) return;
+void Coordinator::send(int node, const Message& message) {
+    const auto found = agents_.find(node);
+    if (found == agents_.end()) return;
     const int fd = found->second;
     try {
         peers_.at(fd).connection.send(message);
@@ -212,13 +212,13 @@ void Head::send(int node, const Message& message) {
     flush(fd);
 }
 
-void Head::send_to_all(const Message& message) {
+void Coordinator::send_to_all(const Message& message) {
     std::vector<int> nodes;
-    for (const auto& [node, fd] : followers_) nodes.push_back(node);
+    for (const auto& [node, fd] : agents_) nodes.push_back(node);
     for (const int node : nodes) send(node, message);
 }
 
-void Head::serve_agents(const std::string& path) {
+void Coordinator::serve_agents(const std::string& path) {
     remote_shells_ = std::make_unique<RemoteShells>(
         reactor_, path,
         RemoteShells::Actions{.asked = [this](int shell, const RunOn& wish) { run_on(shell, wish); },
@@ -226,7 +226,8 @@ void Head::serve_agents(const std::string& path) {
                               .make_room = [this] { return make_room(); }});
 }
 
-void Head::begin_run(const JobInfo& info, std::vector<std::string> names, std::vector<std::string> hosts) {
+void Coordinator::begin_run(const JobInfo& info, std::vector<std::string> names,
+                            std::vector<std::string> hosts) {
     info_ = info;
     names_ = std::move(names);
     hosts_ = std::move(hosts);
@@ -235,7 +236,7 @@ void Head::begin_run(const JobInfo& info, std::vector<std::string> names, std::v
     refusal_.reset();
 }
 
-void Head::run_on(int shell, const RunOn& wish) {
+void Coordinator::run_on(int shell, const RunOn& wish) {
     const auto found = std::find(names_.begin(), names_.end(), wish.host);
     const auto node = static_cast<int>(found - names_.begin());
     if (found != names_.end() && here(node)) {
@@ -252,7 +253,7 @@ void Head::run_on(int shell, const RunOn& wish) {
     }
 }
 
-void Head::remote_shell_gone(int shell) {
+void Coordinator::remote_shell_gone(int shell) {
     for (auto each = remote_shell_of_.begin(); each != remote_shell_of_.end(); ++each) {
         if (each->second != shell) continue;
         send(each->first, StopDaemon{run_});
@@ -261,7 +262,7 @@ void Head::remote_shell_gone(int shell) {
     }
 }
 
-void Head::end(const JobEnded& ending) {
+void Coordinator::end(const JobEnded& ending) {
     send_to_all(ending);
     const auto give_up_at = Clock::now() + time_to_say_goodbye;
     const auto unsent = [this] {

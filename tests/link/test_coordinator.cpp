@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Real followers in threads of their own, over the loopback network, and a remote shell as mpirun would start
+// Real agents in threads of their own, over the loopback network, and a remote shell as mpirun would start
 // it. Oracle: what each side is to learn of the other; ssh's and getopt's "--".
 #include <future>
 #include <numeric>
@@ -16,8 +16,8 @@
 
 #include "base/ports.hpp"
 #include "keys.hpp"
-#include "link/follower.hpp"
-#include "link/head.hpp"
+#include "link/agent.hpp"
+#include "link/coordinator.hpp"
 #include "link/remote_shell.hpp"
 #include "link/tcp.hpp"
 #include "link/unix_socket.hpp"
@@ -31,18 +31,18 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-class HeadTest : public testing::Test {
+class CoordinatorTest : public testing::Test {
   protected:
-    HeadTest() {
+    CoordinatorTest() {
         auto listener = listen_at("127.0.0.1", 0);
         port_ = port_of(listener);
-        head_ = std::make_unique<Head>(
-            Head::Options{.listener = std::move(listener),
-                          .key = key,
-                          .name = "head",
-                          .admit = [](const JoinRequest& request) { return admit(request); },
-                          .arrived = {}});
-        head_->serve_agents(remote_shells());
+        coordinator_ = std::make_unique<Coordinator>(
+            Coordinator::Options{.listener = std::move(listener),
+                                 .key = key,
+                                 .name = "coordinator",
+                                 .admit = [](const JoinRequest& request) { return admit(request); },
+                                 .arrived = {}});
+        coordinator_->serve_agents(remote_shells());
     }
 
     static Admission admit(const JoinRequest& request) {
@@ -54,8 +54,8 @@ class HeadTest : public testing::Test {
 
     std::string remote_shells() const { return (folder_ / "remote_shells").string(); }
 
-    FollowerOptions node(int number, const Key& own_key = key) const {
-        return {.head = "127.0.0.1",
+    AgentOptions node(int number, const Key& own_key = key) const {
+        return {.coordinator = "127.0.0.1",
                 .port = port_,
                 .key = own_key,
                 .request = {.host_name = "here", .wanted_node = number},
@@ -74,57 +74,57 @@ class HeadTest : public testing::Test {
         const auto give_up_at = std::chrono::steady_clock::now() + seconds(20);
         bool is_so = false;
         while (!(is_so = condition()) && std::chrono::steady_clock::now() < give_up_at)
-            head_->reactor().wait(milliseconds(20));
+            coordinator_->reactor().wait(milliseconds(20));
         ASSERT_TRUE(is_so);
     }
 
-    /// Serves until the follower has ended.
+    /// Serves until the agent has ended.
     template <class Result>
-    void serve_to_the_end_of(std::future<Result>& follower) {
-        serve_until([&] { return follower.wait_for(milliseconds(0)) == std::future_status::ready; });
+    void serve_to_the_end_of(std::future<Result>& agent) {
+        serve_until([&] { return agent.wait_for(milliseconds(0)) == std::future_status::ready; });
     }
 
     tests::TemporaryFolder folder_;
     int port_ = 0;
-    std::unique_ptr<Head> head_;
+    std::unique_ptr<Coordinator> coordinator_;
 };
 
-std::future<Followed> started(FollowerOptions options) {
+std::future<Followed> started(AgentOptions options) {
     return std::async(std::launch::async, [options = std::move(options)] { return follow(options); });
 }
 
-TEST_F(HeadTest, TellsEachFollowerItsPartAndTheEnd) {
+TEST_F(CoordinatorTest, TellsEachAgentItsPartAndTheEnd) {
     std::promise<Accepted> part;
     auto options = node(2);
     options.accepted = [&](const Accepted& accepted) { part.set_value(accepted); };
-    auto follower = started(options);
-    serve_until([&] { return head_->here(2); });
-    EXPECT_FALSE(head_->here(1));
-    EXPECT_EQ(head_->join_request_of(2), options.request);
-    EXPECT_EQ(head_->peer_of(2), "127.0.0.1");
+    auto agent = started(options);
+    serve_until([&] { return coordinator_->here(2); });
+    EXPECT_FALSE(coordinator_->here(1));
+    EXPECT_EQ(coordinator_->join_request_of(2), options.request);
+    EXPECT_EQ(coordinator_->peer_of(2), "127.0.0.1");
     const Accepted accepted{.node = 2, .nodes = 3, .first_rank = 8, .ranks = 4};
-    head_->send(2, accepted);
-    head_->end({.status = 7, .text = "rank 3 failed"});
-    serve_to_the_end_of(follower);
+    coordinator_->send(2, accepted);
+    coordinator_->end({.status = 7, .text = "rank 3 failed"});
+    serve_to_the_end_of(agent);
     EXPECT_EQ(part.get_future().get(), accepted);
-    const auto followed = follower.get();
+    const auto followed = agent.get();
     EXPECT_EQ(followed.status, 7);
     EXPECT_EQ(followed.text, "rank 3 failed");
     EXPECT_FALSE(followed.left);
 }
 
-TEST_F(HeadTest, RefusesWithTheReason) {
+TEST_F(CoordinatorTest, RefusesWithTheReason) {
     auto options = node(1);
     options.request.address = "stranger";
-    auto follower = started(options);
-    serve_to_the_end_of(follower);
-    EXPECT_THAT(tests::message_of([&] { follower.get(); }), HasSubstr("refuses this node: it is a stranger"));
-    EXPECT_EQ(head_->take_refusal(), "here (127.0.0.1): it is a stranger");
-    EXPECT_EQ(head_->take_refusal(), std::nullopt);
-    EXPECT_FALSE(head_->here(1));
+    auto agent = started(options);
+    serve_to_the_end_of(agent);
+    EXPECT_THAT(tests::message_of([&] { agent.get(); }), HasSubstr("refuses this node: it is a stranger"));
+    EXPECT_EQ(coordinator_->take_refusal(), "here (127.0.0.1): it is a stranger");
+    EXPECT_EQ(coordinator_->take_refusal(), std::nullopt);
+    EXPECT_FALSE(coordinator_->here(1));
 }
 
-TEST_F(HeadTest, AQuestionOfAnotherJobDisturbsNobody) {
+TEST_F(CoordinatorTest, AQuestionOfAnotherJobDisturbsNobody) {
     const auto options = [&] {
         auto out = node(1);
         out.request.address = "another job";
@@ -138,74 +138,74 @@ TEST_F(HeadTest, AQuestionOfAnotherJobDisturbsNobody) {
     });
     EXPECT_EQ(asking.lost(), "this is another job");
     EXPECT_FALSE(asking.is_stranger());
-    EXPECT_EQ(head_->take_refusal(), std::nullopt);
+    EXPECT_EQ(coordinator_->take_refusal(), std::nullopt);
 }
 
-TEST_F(HeadTest, ANodeIsThereOnlyOnce) {
+TEST_F(CoordinatorTest, ANodeIsThereOnlyOnce) {
     auto first = started(node(1));
-    serve_until([&] { return head_->here(1); });
+    serve_until([&] { return coordinator_->here(1); });
     auto second = started(node(1));
     serve_to_the_end_of(second);
     EXPECT_THAT(tests::message_of([&] { second.get(); }), HasSubstr("node 1 is there already"));
-    EXPECT_EQ(head_->take_refusal(), std::nullopt);
-    head_->send(1, Accepted{.node = 1, .nodes = 2});
-    head_->end({});
+    EXPECT_EQ(coordinator_->take_refusal(), std::nullopt);
+    coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
+    coordinator_->end({});
     EXPECT_EQ(first.get().status, 0);
 }
 
-TEST_F(HeadTest, AFollowerWithAnotherKeyLearnsHowToCopyIt) {
-    auto follower = started(node(1, other));
-    serve_to_the_end_of(follower);
-    EXPECT_THAT(tests::message_of([&] { follower.get(); }), HasSubstr("dtrain-launch key show"));
-    EXPECT_FALSE(head_->here(1));
+TEST_F(CoordinatorTest, AAgentWithAnotherKeyLearnsHowToCopyIt) {
+    auto agent = started(node(1, other));
+    serve_to_the_end_of(agent);
+    EXPECT_THAT(tests::message_of([&] { agent.get(); }), HasSubstr("dtrain-launch key show"));
+    EXPECT_FALSE(coordinator_->here(1));
 }
 
-TEST_F(HeadTest, AFollowerLeavesWhenItMust) {
+TEST_F(CoordinatorTest, AAgentLeavesWhenItMust) {
     std::atomic<bool> must_leave = false;
     auto options = node(1);
     options.must_leave = [&] { return must_leave.load(); };
-    auto follower = started(options);
-    serve_until([&] { return head_->here(1); });
-    head_->begin_run({}, {"a", "b"}, {"a", "b"});
-    head_->send(1, Accepted{.node = 1, .nodes = 2});
+    auto agent = started(options);
+    serve_until([&] { return coordinator_->here(1); });
+    coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
+    coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
     must_leave = true;
-    serve_to_the_end_of(follower);
-    EXPECT_TRUE(follower.get().left);
-    serve_until([&] { return head_->lost().contains(1); });
-    EXPECT_FALSE(head_->here(1));
+    serve_to_the_end_of(agent);
+    EXPECT_TRUE(agent.get().left);
+    serve_until([&] { return coordinator_->lost().contains(1); });
+    EXPECT_FALSE(coordinator_->here(1));
 }
 
-TEST_F(HeadTest, AFollowerNeedsNoHeadToLeave) {
-    head_.reset();
+TEST_F(CoordinatorTest, AAgentNeedsNoCoordinatorToLeave) {
+    coordinator_.reset();
     auto options = node(1);
     options.must_leave = [] { return true; };
     EXPECT_TRUE(started(options).get().left);
 }
 
-TEST_F(HeadTest, AFollowerThatLosesItsHeadSaysSo) {
-    auto follower = started(node(1));
-    serve_until([&] { return head_->here(1); });
+TEST_F(CoordinatorTest, AAgentThatLosesItsCoordinatorSaysSo) {
+    auto agent = started(node(1));
+    serve_until([&] { return coordinator_->here(1); });
     std::promise<void> accepted;
-    head_->send(1, Accepted{.node = 1, .nodes = 2});
-    head_->send(1, Heartbeat{});
-    head_.reset();
-    const auto followed = follower.get();
+    coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
+    coordinator_->send(1, Heartbeat{});
+    coordinator_.reset();
+    const auto followed = agent.get();
     EXPECT_EQ(followed.status, 1);
     EXPECT_THAT(followed.text, HasSubstr("lost node 0 (127.0.0.1)"));
 }
 
-TEST_F(HeadTest, NodesGetOtherNumbers) {
+TEST_F(CoordinatorTest, NodesGetOtherNumbers) {
     auto first = started(node(1));
-    serve_until([&] { return head_->here(1); });
-    head_->renumber({0, 2});
-    EXPECT_FALSE(head_->here(1));
-    EXPECT_EQ(head_->join_request_of(2).wanted_node, 1);
-    head_->send(2, Accepted{.node = 2, .nodes = 3});
-    head_->end({});
+    serve_until([&] { return coordinator_->here(1); });
+    coordinator_->renumber({0, 2});
+    EXPECT_FALSE(coordinator_->here(1));
+    EXPECT_EQ(coordinator_->join_request_of(2).wanted_node, 1);
+    coordinator_->send(2, Accepted{.node = 2, .nodes = 3});
+    coordinator_->end({});
     EXPECT_EQ(first.get().status, 0);
 }
 
-/// What mpirun's remote-shell remote shell hears from the head.
+/// What mpirun's remote-shell remote shell hears from the coordinator.
 class RemoteShell {
   public:
     explicit RemoteShell(const std::string& path) : socket_(connect_to_path(path)) {}
@@ -230,8 +230,8 @@ class RemoteShell {
     FrameReader frames_{max_message};
 };
 
-TEST_F(HeadTest, AnAgentOfANodeWithoutAFollowerUsesSsh) {
-    head_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
+TEST_F(CoordinatorTest, AnAgentOfANodeWithoutAAgentUsesSsh) {
+    coordinator_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
     RemoteShell remote_shell(remote_shells());
     remote_shell.ask("127.1.0.2", "orted");
     std::optional<Message> heard;
@@ -243,8 +243,8 @@ TEST_F(HeadTest, AnAgentOfANodeWithoutAFollowerUsesSsh) {
     EXPECT_EQ(*heard, Message(UseSsh{""}));
 }
 
-TEST_F(HeadTest, AnAgentTakesNoHostForAnOptionOfSsh) {
-    head_->begin_run({}, {"a", "n2"}, {"a", "-oProxyCommand=sh"});
+TEST_F(CoordinatorTest, AnAgentTakesNoHostForAnOptionOfSsh) {
+    coordinator_->begin_run({}, {"a", "n2"}, {"a", "-oProxyCommand=sh"});
     const auto ssh = folder_ / "ssh";
     tests::write_bytes(ssh,
                        "#!/bin/sh\nprintf '%s\\n' \"$@\" > '" + (folder_ / "arguments").string() + "'\n");
@@ -350,11 +350,11 @@ TEST_F(AgentsTest, OneThatIsGoneIsToldNothing) {
     remote_shells_.send(gone, DaemonEnded{});
 }
 
-TEST_F(HeadTest, ACommandThatIsNoDaemonIsNotRun) {
-    head_->begin_run({}, {"a", "b"}, {"a", "b"});
-    auto follower = started(node(1));
-    serve_until([&] { return head_->here(1); });
-    head_->send(1, Accepted{.node = 1, .nodes = 2});
+TEST_F(CoordinatorTest, ACommandThatIsNoDaemonIsNotRun) {
+    coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
+    auto agent = started(node(1));
+    serve_until([&] { return coordinator_->here(1); });
+    coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
     RemoteShell remote_shell(remote_shells());
     const auto proof = folder_ / "was-run";
     remote_shell.ask("b", "touch " + proof.string());
@@ -365,26 +365,26 @@ TEST_F(HeadTest, ACommandThatIsNoDaemonIsNotRun) {
     EXPECT_NE(ended->status, 0);
     EXPECT_THAT(ended->reason, HasSubstr("touch"));
     EXPECT_FALSE(std::filesystem::exists(proof));
-    head_->end({});
-    EXPECT_EQ(follower.get().status, 0);
+    coordinator_->end({});
+    EXPECT_EQ(agent.get().status, 0);
 }
 
-TEST_F(HeadTest, AnAgentLearnsThatItsNodeIsLost) {
-    head_->begin_run({}, {"a", "b"}, {"a", "b"});
+TEST_F(CoordinatorTest, AnAgentLearnsThatItsNodeIsLost) {
+    coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
     std::atomic<bool> must_leave = false;
     auto options = node(1);
     options.must_leave = [&] { return must_leave.load(); };
-    auto follower = started(options);
-    serve_until([&] { return head_->here(1); });
+    auto agent = started(options);
+    serve_until([&] { return coordinator_->here(1); });
     must_leave = true;
-    serve_until([&] { return head_->lost().contains(1); });
+    serve_until([&] { return coordinator_->lost().contains(1); });
     RemoteShell late(remote_shells());
     late.ask("b", "orted");
     std::optional<Message> heard;
     serve_until([&] { return (heard = late.heard()).has_value(); });
     ASSERT_TRUE(std::holds_alternative<DaemonEnded>(*heard));
-    EXPECT_EQ(std::get<DaemonEnded>(*heard).reason, head_->lost().at(1));
-    follower.get();
+    EXPECT_EQ(std::get<DaemonEnded>(*heard).reason, coordinator_->lost().at(1));
+    agent.get();
 }
 
 }  // namespace

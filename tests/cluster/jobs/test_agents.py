@@ -264,7 +264,7 @@ def test_a_node_that_never_comes_is_named_and_ends_the_job(follow):
         assert "node 2 (10.77.0.3) did not come within 17 s; start the same command there" in err
 
 
-def test_a_head_that_never_comes_is_named(follow):
+def test_a_coordinator_that_never_comes_is_named(follow):
     follow.job.script("train.py", HELLO)
     done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--start-timeout", 1, "train.py", nodes=(2,)))
     assert done[2][0] == 2 and "node 0 (10.77.0.1 port " in done[2][2] and "start the same command there" in done[2][2]
@@ -318,15 +318,15 @@ def test_another_job_with_the_nodes_in_opposite_order_is_let_be(follow):
     a, b = follow.cluster.addresses(2).split(",")
     first = ("--ips", f"{a},{b}", "--job_id", "one", "--link-port", PORT, "--log_dir", "one", "train.py")
     second = ("--ips", f"{b},{a}", "--job_id", "two", "--link-port", PORT, "--log_dir", "two", "train.py")
-    heads = {1: follow.start(1, *first), 2: follow.start(2, *second)}
+    coordinators = {1: follow.start(1, *first), 2: follow.start(2, *second)}
     time.sleep(8)  # in which each has asked the other
-    assert all(child.poll() is None for child in heads.values()), [child.communicate() for child in heads.values()]
-    followers = {1: follow.start(2, *first), 2: follow.start(1, *second)}
-    done = list(ends(heads).values()) + list(ends(followers).values())
+    assert all(child.poll() is None for child in coordinators.values()), [child.communicate() for child in coordinators.values()]
+    agents = {1: follow.start(2, *first), 2: follow.start(1, *second)}
+    done = list(ends(coordinators).values()) + list(ends(agents).values())
     assert [status for status, _, _ in done] == [0, 0, 0, 0], done
 
 
-def test_a_follower_is_told_its_servers_and_workers(follow):
+def test_a_agent_is_told_its_servers_and_workers(follow):
     follow.job.script("train.py", "print('up')\n")
     a, b = follow.cluster.addresses(2).split(",")
     done = ends(follow.launch("--servers", f"{a}:6270,{b}:6270", "--workers", f"{a}:6271,{b}:6271,{a}:6272,{b}:6272", "train.py"))
@@ -409,7 +409,7 @@ def test_a_key_that_others_can_read_is_refused(follow):
         assert status == 2 and f"chmod 600 {key}" in err
 
 
-def test_a_signal_to_a_follower_stops_the_job_in_peace(follow):
+def test_a_signal_to_a_agent_stops_the_job_in_peace(follow):
     follow.job.script("train.py", "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: (print('bye', flush=True), "
                       "sys.exit(0)))\nprint('up', flush=True)\ntime.sleep(1000)\n")
     launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "train.py")
@@ -422,7 +422,7 @@ def test_a_signal_to_a_follower_stops_the_job_in_peace(follow):
         assert "bye" in follow.job.log(rank)
 
 
-def test_a_follower_that_is_killed_ends_the_job(follow):
+def test_a_agent_that_is_killed_ends_the_job(follow):
     follow.job.script("train.py", SLEEP)
     launchers = follow.launch("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1, "--grace", 1, "train.py",
                               nodes=(1, 2, 3))
@@ -435,7 +435,7 @@ def test_a_follower_that_is_killed_ends_the_job(follow):
         assert status != 0 and "node 10.77.0.2 was lost with rank [1]: its launcher: " in err, err
 
 
-def test_a_head_that_is_killed_ends_the_job(follow):
+def test_a_coordinator_that_is_killed_ends_the_job(follow):
     follow.job.script("train.py", SLEEP)
     launchers = follow.launch("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1, "--grace", 1, "train.py",
                               nodes=(1, 2, 3))
@@ -506,7 +506,7 @@ def test_a_launcher_that_comes_too_late_for_its_own_command_is_told(follow):
             'with "b.py" in place of node 0\'s "a.py"') in done[1][2]
 
 
-def test_a_job_that_is_started_again_uses_the_same_followers(follow):
+def test_a_job_that_is_started_again_uses_the_same_agents(follow):
     follow.job.script("train.py", "import os, sys\nprint('try', os.environ['PADDLE_RESTART_COUNT'], flush=True)\n"
                       "sys.exit(os.environ['PADDLE_RESTART_COUNT'] == '0')\n")
     done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--max_restart", 1, "train.py"))
@@ -643,7 +643,7 @@ print("made", len(sockets) + failed)
 
 @pytest.mark.parametrize("attack", ["GARBAGE", "SLOW_LORIS", "FLOOD"])
 def test_an_attacker_without_the_key_disturbs_nothing(follow, attack):
-    """While node 0 waits for its follower, and while the job runs."""
+    """While node 0 waits for its agent, and while the job runs."""
     follow.job.script("train.py", "import os, time\nprint('up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.1)\n")
     arguments = ("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--link-port", PORT, "train.py")
     launchers = {1: follow.start(1, *arguments)}
@@ -669,8 +669,8 @@ def wait_for_port(follow):
 RELAY = """import pathlib, socket, sys, threading
 listener = socket.create_server(("10.77.0.4", int(sys.argv[2])))
 print("listening", flush=True)
-follower, _ = listener.accept()
-head = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+agent, _ = listener.accept()
+coordinator = socket.create_connection((sys.argv[1], int(sys.argv[2])))
 said = open("said", "wb")
 
 def carry(source, target, record):
@@ -688,7 +688,7 @@ def carry(source, target, record):
         except OSError:
             pass
 
-threads = [threading.Thread(target=carry, args=arguments) for arguments in ((follower, head, True), (head, follower, False))]
+threads = [threading.Thread(target=carry, args=arguments) for arguments in ((agent, coordinator, True), (coordinator, agent, False))]
 for thread in threads:
     thread.start()
 for thread in threads:
@@ -711,7 +711,7 @@ print("said", len(said) > 400, "answered", len(answer))
 
 
 def test_a_replayed_conversation_starts_nothing(follow):
-    """The attacker records what a follower says in one job, through a relay, and says it again to the next job's head."""
+    """The attacker records what an agent says in one job, through a relay, and says it again to the next job's coordinator."""
     follow.job.script("train.py", HELLO)
     relay = follow.cluster[4].start(PYTHON, follow.job.script("relay.py", RELAY), "10.77.0.1", PORT, cwd=follow.job.folder)
     assert relay.stdout.readline() == "listening\n", relay.stderr.read()
@@ -726,7 +726,7 @@ def test_a_replayed_conversation_starts_nothing(follow):
     wait_for_port(follow)
     follow.job.script("attack.py", REPLAY)
     done = follow.cluster[4].run(PYTHON, "attack.py", "10.77.0.1", PORT, cwd=follow.job.folder)
-    # Version, key and nonce are answered with the head's own, fresh ones; what follows is refused.
+    # Version, key and nonce are answered with the coordinator's own, fresh ones; what follows is refused.
     assert done.stdout == "said True answered 100\n", done.stdout + done.stderr
     status, _, err = ends(waiting)[1]
     assert status == 2 and "did not come within 8 s" in err

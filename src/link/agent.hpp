@@ -20,18 +20,18 @@
 namespace dtrain::link {
 
 /// Node 0 does not want this node.
-class HeadRefuses : public UsageError {
+class CoordinatorRefuses : public UsageError {
   public:
     using UsageError::UsageError;
 };
 
-struct FollowerOptions {
-    std::string head;  ///< node 0's address
+struct AgentOptions {
+    std::string coordinator;  ///< node 0's address
     int port = 0;
     Key key;
     JoinRequest request;
     Environment environment;               ///< for the MPI daemon
-    std::chrono::milliseconds timeout{0};  ///< for the head to be there
+    std::chrono::milliseconds timeout{0};  ///< for the coordinator to be there
     std::function<void(const Accepted&)> accepted;
     std::function<void(const FinalLine&)> write_final_line;
     std::function<void(const CheckCall&)> check =
@@ -40,22 +40,22 @@ struct FollowerOptions {
     std::function<bool()> must_leave;
     /// What a stop signal does; not set: it stops the whole job.
     std::function<void(int signal)> on_stop;
-    /// Where something else answers at the head's port: who that may be, as the rest of a sentence.
+    /// Where something else answers at the coordinator's port: who that may be, as the rest of a sentence.
     std::function<std::string()> holder;
 };
 
 struct Followed {
     int status = 0;
     std::string text;   ///< what went wrong
-    bool left = false;  ///< because of FollowerOptions::must_leave
+    bool left = false;  ///< because of AgentOptions::must_leave
 };
 
-/// One connection to the head, from its first byte until the job is over or the connection lost. follow()
-/// serves it; a test with a clock of its own does so itself.
+/// One connection to the coordinator, from its first byte until the job is over or the connection lost.
+/// follow() serves it; a test with a clock of its own does so itself.
 class Following {
   public:
     /// @param time_to_prove how long the other side has to prove the key
-    Following(const FollowerOptions& options, FileDescriptor socket,
+    Following(const AgentOptions& options, FileDescriptor socket,
               std::chrono::milliseconds time_to_prove = link::time_to_prove,
               Reactor::Now now = Reactor::Clock::now);
     ~Following();
@@ -70,9 +70,9 @@ class Following {
     /// The other side has not proven the key: it may be something else.
     bool is_stranger() const;
 
-    /// Serves until the job is over; nothing when the head went away before it said anything: it may be busy,
-    /// or not the head.
-    /// @throws UsageError when the head has another key or refuses this node
+    /// Serves until the job is over; nothing when the coordinator went away before it said anything: it may
+    /// be busy, or not the coordinator.
+    /// @throws UsageError when the coordinator has another key or refuses this node
     std::optional<Followed> run();
 
   private:
@@ -80,10 +80,10 @@ class Following {
     std::unique_ptr<State> state_;
 };
 
-/// The launcher of a node other than the first: connects to the head as soon as that is there, runs the MPI
-/// daemon for it, nothing else, and returns when the job is over. Nothing of the job runs on this node then,
-/// whatever happened to the head, the link or the daemon.
-/// @throws UsageError when the head has another key, refuses this node or is not there in time
-Followed follow(const FollowerOptions& options);
+/// The launcher of a node other than the first: connects to the coordinator as soon as that is there, runs
+/// the MPI daemon for it, nothing else, and returns when the job is over. Nothing of the job runs on this
+/// node then, whatever happened to the coordinator, the link or the daemon.
+/// @throws UsageError when the coordinator has another key, refuses this node or is not there in time
+Followed follow(const AgentOptions& options);
 
 }  // namespace dtrain::link
