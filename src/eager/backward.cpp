@@ -20,7 +20,7 @@
 namespace dtrain::eager {
 namespace {
 
-void add_here(const TensorView& term, const TensorView& to) {
+void add_on_host(const TensorView& term, const TensorView& to) {
     if (to.type == DataType::float64)
         kernels::loops::add(term.as<double>().data(), to.as<double>().data(), to.size());
     else
@@ -28,18 +28,19 @@ void add_here(const TensorView& term, const TensorView& to) {
 }
 
 // Kernels of GPUs read an element before they write it.
-void add_there(const Value& term, const Value& to) {
+void add_on_device(const Value& term, const Value& to) {
     const OperatorCall::Input input{.slot = "x", .name = "", .shape = to.shape, .type = to.type};
     const auto plan = plan_of({.type = "sum", .inputs = {input, input}, .outputs = {"out"}});
-    run_operator(plan->forward(), {{"x", to.there()}, {"x", term.there()}}, {{"out", to.there()}});
-    to.note_written_there();
+    run_operator(plan->forward(), {{"x", to.on_device()}, {"x", term.on_device()}},
+                 {{"out", to.on_device()}});
+    to.note_written_on_device();
 }
 
 void add(const Value& term, const Value& to) {
     if (place().is_apart())
-        add_there(term, to);
+        add_on_device(term, to);
     else
-        add_here(term.here(), to.here());
+        add_on_host(term.on_host(), to.on_host());
 }
 
 // The gradient of a loss by itself.
@@ -50,7 +51,7 @@ Value one_like(const Value& loss) {
     if (!one.memory) {
         one = make_value({1}, loss.type);
         with_element(loss.type,
-                     [&]<class Element>() { one.here_to_fill().as<Element>().front() = Element(1); });
+                     [&]<class Element>() { one.host_to_fill().as<Element>().front() = Element(1); });
     }
     auto shaped = one;
     shaped.shape = loss.shape;
@@ -156,7 +157,7 @@ class Backward {
             gradients[variable.name] = place_for(variable, node, backward);
         const auto value_of = [&](const std::string& variable) {
             const auto found = gradients.find(variable);
-            return (found != gradients.end() ? found->second : node.kept(variable)).there();
+            return (found != gradients.end() ? found->second : node.kept(variable)).on_device();
         };
         for (const auto& op : backward.operators) {
             const auto bound = [&](const std::vector<Argument>& arguments) {
@@ -175,7 +176,7 @@ class Backward {
             std::ranges::find(backward.results, variable.name, &GradientPlan::Result::gradient);
         if (result != backward.results.end())
             if (const auto& leaf = node.origins()[result->input].leaf; leaf && is_made_in_place(*leaf)) {
-                leaf->gradient.note_written_there();
+                leaf->gradient.note_written_on_device();
                 return leaf->gradient;
             }
         return make_value(variable.shape, variable.type);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t min = 64;
 
-std::shared_ptr<std::byte> allocate_here(std::size_t bytes) {
+std::shared_ptr<std::byte> allocate_on_host(std::size_t bytes) {
     return {make_aligned_bytes<min>(bytes).release(), AlignedDelete<min>()};
 }
 
@@ -25,7 +25,7 @@ std::size_t block_size(std::size_t bytes) {
     return (bytes + quarter - 1) / quarter * quarter;
 }
 
-BlockPool::BlockPool() : allocate_(allocate_here) {}
+BlockPool::BlockPool() : allocate_(allocate_on_host) {}
 
 std::shared_ptr<std::byte> BlockPool::take(std::size_t bytes) {
     const auto size = block_size(bytes);

@@ -25,7 +25,7 @@ struct Place {
 };
 
 // here: what is done with the values, to read them or to write them as well
-std::vector<Place> parameters_of(const Layer& layer, TensorView (eager::Value::*here)() const) {
+std::vector<Place> parameters_of(const Layer& layer, TensorView (eager::Value::*host)() const) {
     std::vector<Place> places;
     for (const auto& parameter : layer.parameters()) {
         const auto same = std::ranges::find(places, parameter.name(), &Place::name);
@@ -33,7 +33,7 @@ std::vector<Place> parameters_of(const Layer& layer, TensorView (eager::Value::*
             throw ProgramError(
                 fmt::format("two parameters of the layer have the name '{}'", parameter.name()), "",
                 parameter.name());
-        places.push_back({parameter.name(), (parameter.leaf()->value.*here)()});
+        places.push_back({parameter.name(), (parameter.leaf()->value.*host)()});
     }
     return places;
 }
@@ -84,7 +84,7 @@ void restore(const std::vector<Place>& places, const Tensors& tensors) {
 
 void save(const std::filesystem::path& path, const Layer& layer, const Optimizer* optimizer) {
     Checkpoint checkpoint;
-    store(parameters_of(layer, &eager::Value::here), checkpoint.parameters);
+    store(parameters_of(layer, &eager::Value::on_host), checkpoint.parameters);
     store(kept_by(optimizer), checkpoint.optimizer);
     for (const auto* const dropout : dropouts_of(layer))
         checkpoint.optimizer[uses_name(*dropout)] = {{1}, std::vector{dropout->uses()}};
@@ -93,7 +93,7 @@ void save(const std::filesystem::path& path, const Layer& layer, const Optimizer
 
 void load(const std::filesystem::path& path, const Layer& layer, const Optimizer* optimizer) {
     const auto checkpoint = load_checkpoint(path);
-    const auto parameters = parameters_of(layer, &eager::Value::here_to_write);
+    const auto parameters = parameters_of(layer, &eager::Value::host_to_write);
     auto kept = kept_by(optimizer);
     const auto dropouts = dropouts_of(layer);
     std::vector<std::int64_t> uses(dropouts.size(), 0);

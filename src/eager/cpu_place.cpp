@@ -18,12 +18,12 @@ Value CpuPlace::value_of(const State& state) {
 
 Value CpuPlace::make_number(std::int64_t number) {
     auto value = make_value({1}, DataType::int64);
-    value.here_to_fill().as<std::int64_t>().front() = number;
+    value.host_to_fill().as<std::int64_t>().front() = number;
     return value;
 }
 
 void CpuPlace::copy(const Value& from, const Value& to) {
-    std::copy_n(from.memory.get(), from.there().bytes(), to.memory.get());
+    std::copy_n(from.memory.get(), from.on_device().bytes(), to.memory.get());
 }
 
 }  // namespace dtrain::eager

@@ -26,8 +26,8 @@ class CpuPlace final : public Place {
         return nullptr;
     }
 
-    std::vector<StateTensor> state_there(const State& state) override { return state.tensors(); }
-    void write_state_there(const State& /*state*/) override {}
+    std::vector<StateTensor> device_state(const State& state) override { return state.tensors(); }
+    void write_state_to_device(const State& /*state*/) override {}
     void forget_later(const State& /*state*/) override {}
 
     bool is_apart() const override { return false; }

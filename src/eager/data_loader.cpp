@@ -85,8 +85,8 @@ Batch DataLoader::Epoch::batch(std::int64_t number) const {
         shape.insert(shape.end(), sample.begin(), sample.end());
     const auto x = eager::make_value(shape, DataType::float32);
     const auto y = eager::make_value({rows}, DataType::int64);
-    const auto values = x.here_to_fill().as<float>();
-    const auto labels = y.here_to_fill().as<std::int64_t>();
+    const auto values = x.host_to_fill().as<float>();
+    const auto labels = y.host_to_fill().as<std::int64_t>();
     if (ahead_) {
         const auto& gathered = ahead_->batch(number);
         std::ranges::copy(gathered.x, values.begin());

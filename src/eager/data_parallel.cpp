@@ -32,8 +32,8 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         is_ready_.assign(leaves_.size(), false);
         std::vector<ParameterBuffers> buffers{{"parameters in use", unused_values_, used_}};
         for (const auto& leaf : leaves_)
-            buffers.push_back({leaf->name, leaf->value.here_to_write().as<float>(),
-                               leaf->gradient.here_to_write().as<float>()});
+            buffers.push_back({leaf->name, leaf->value.host_to_write().as<float>(),
+                               leaf->gradient.host_to_write().as<float>()});
         averaging_.emplace(communicator, std::move(buffers),
                            GradientAveragingOptions{.bucket_bytes = options.bucket_bytes});
         for (std::size_t number = 0; number < leaves_.size(); ++number) {
@@ -58,7 +58,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
             averaging_->ready(number + 1);
             return;
         }
-        leaves_[number]->gradient.start_reading_here();
+        leaves_[number]->gradient.start_reading_to_host();
         coming_.push_back(number);
     }
 
@@ -69,7 +69,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
             if (!is_ready_[number] && leaves_[number]->has_gradient) ready(number);
         wait_for_gradients();
         for (const auto number : coming_) averaging_->ready(number + 1);
-        for (const auto& leaf : leaves_) leaf->gradient.here_to_fill();
+        for (const auto& leaf : leaves_) leaf->gradient.host_to_fill();
         averaging_->ready(0);
         averaging_->finish();
         for (std::size_t number = 0; number < leaves_.size(); ++number)
@@ -79,13 +79,13 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
 
     void average_values() {
         if (!averaging_) return;
-        for (const auto& leaf : leaves_) leaf->value.here_to_write();
+        for (const auto& leaf : leaves_) leaf->value.host_to_write();
         averaging_->average_values();
         for (const auto& leaf : leaves_) ++leaf->version;
     }
 
     bool values_are_identical() const {
-        for (const auto& leaf : leaves_) leaf->value.here();
+        for (const auto& leaf : leaves_) leaf->value.on_host();
         return !averaging_ || averaging_->values_are_identical();
     }
 

@@ -46,7 +46,7 @@ Value GpuPlace::make_value(const Shape& shape, DataType type) {
 Value GpuPlace::value_of(const State& state) {
     const auto& from = state.tensors().front().view;
     auto value = make_value(from.shape, from.type);
-    std::memcpy(value.here_to_fill().data, from.data, from.bytes());
+    std::memcpy(value.host_to_fill().data, from.data, from.bytes());
     return value;
 }
 
@@ -56,19 +56,20 @@ Value GpuPlace::make_number(std::int64_t number) {
     const auto first = number - (number % together + together) % together;
     const auto& list = numbers_.get(first, [&] {
         auto made = make_value({together}, DataType::int64);
-        const auto all = made.here_to_fill().as<std::int64_t>();
+        const auto all = made.host_to_fill().as<std::int64_t>();
         std::iota(all.begin(), all.end(), first);
         return made;
     });
     auto value = make_value({1}, DataType::int64);
-    gpu_->copy(value.there().data, list.there().as<std::int64_t>().data() + (number - first), sizeof number);
+    gpu_->copy(value.on_device().data, list.on_device().as<std::int64_t>().data() + (number - first),
+               sizeof number);
     return value;
 }
 
 void GpuPlace::copy(const Value& from, const Value& to) {
-    const auto read = from.there();
+    const auto read = from.on_device();
     gpu_->copy(to.memory.get(), read.data, read.bytes());
-    to.note_written_there();
+    to.note_written_on_device();
 }
 
 std::unique_ptr<kernels::Kernel> GpuPlace::make_kernel(const std::string& operator_type,
@@ -81,13 +82,13 @@ std::unique_ptr<kernels::Kernel> GpuPlace::lasting(std::unique_ptr<kernels::Kern
     return std::make_unique<LastingKernel>(std::move(kernel), transfers_);
 }
 
-std::vector<StateTensor> GpuPlace::state_there(const State& state) {
+std::vector<StateTensor> GpuPlace::device_state(const State& state) {
     program::StateAccess::put_on(state, gpu_, number_);
-    return program::StateAccess::there(state);
+    return program::StateAccess::on_device(state);
 }
 
-void GpuPlace::write_state_there(const State& state) {
-    program::StateAccess::on_gpu(state)->write_there();
+void GpuPlace::write_state_to_device(const State& state) {
+    program::StateAccess::on_gpu(state)->write_on_device();
 }
 
 }  // namespace dtrain::eager

@@ -32,8 +32,8 @@ class GpuPlace final : public Place {
         return lasting(gpu_->recorded(give));
     }
 
-    std::vector<StateTensor> state_there(const State& state) override;
-    void write_state_there(const State& state) override;
+    std::vector<StateTensor> device_state(const State& state) override;
+    void write_state_to_device(const State& state) override;
     void forget_later(const State& state) override { transfers_.keep(std::make_shared<State>(state)); }
 
     bool is_apart() const override { return true; }

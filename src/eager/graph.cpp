@@ -81,13 +81,13 @@ std::vector<Traced> run_traced(std::string_view type, const std::vector<TracedIn
 
     std::vector<kernels::SlotTensor> in;
     in.reserve(inputs.size());
-    for (const auto& input : inputs) in.push_back({input.slot, input.tensor.value.there()});
+    for (const auto& input : inputs) in.push_back({input.slot, input.tensor.value.on_device()});
     std::vector<Traced> results;
     std::vector<kernels::SlotTensor> out;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const auto& variable = plan->outputs()[i];
         results.push_back({make_value(variable.shape, variable.type), {}});
-        out.push_back({std::string(outputs[i]), results.back().value.there()});
+        out.push_back({std::string(outputs[i]), results.back().value.on_device()});
     }
     run_operator(plan->forward(), std::move(in), std::move(out));
     if (!wants_gradient || !plan->is_differentiable()) return results;

@@ -4,38 +4,38 @@
 
 namespace dtrain::eager {
 
-void Mirror::read_there() {
-    if (newer_ != Newer::here) return;
-    transfers_.up(there_, here_, bytes_);
+void Mirror::read_on_device() {
+    if (newer_ != Newer::host) return;
+    transfers_.up(device_, host_, bytes_);
     is_being_read_ = true;
     newer_ = Newer::none;
 }
 
-std::byte* Mirror::read_here() {
-    if (newer_ == Newer::there) {
-        start_reading_here();
+std::byte* Mirror::read_on_host() {
+    if (newer_ == Newer::device) {
+        start_reading_to_host();
         transfers_.finish();
     }
-    return here_.get();
+    return host_.get();
 }
 
-std::byte* Mirror::write_here() {
-    read_here();
-    return fill_here();
+std::byte* Mirror::write_on_host() {
+    read_on_host();
+    return fill_on_host();
 }
 
-std::byte* Mirror::fill_here() {
+std::byte* Mirror::fill_on_host() {
     if (is_being_read_) transfers_.settle();
     is_being_read_ = false;
-    if (!here_) here_ = transfers_.take_here(bytes_);
-    newer_ = Newer::here;
-    return here_.get();
+    if (!host_) host_ = transfers_.take_on_host(bytes_);
+    newer_ = Newer::host;
+    return host_.get();
 }
 
-void Mirror::start_reading_here() {
-    if (newer_ != Newer::there) return;
-    if (!here_) here_ = transfers_.take_here(bytes_);
-    transfers_.down(here_.get(), there_, bytes_);
+void Mirror::start_reading_to_host() {
+    if (newer_ != Newer::device) return;
+    if (!host_) host_ = transfers_.take_on_host(bytes_);
+    transfers_.down(host_.get(), device_, bytes_);
     newer_ = Newer::none;
 }
 

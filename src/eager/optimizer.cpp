@@ -52,14 +52,14 @@ class Updates {
         : leaves_(std::move(leaves)), state_(state) {
         std::map<std::string, TensorView, std::less<>> views;
         for (const auto& leaf : leaves_) {
-            views[leaf->name] = leaf->value.there();
-            views[gradient_name(leaf->name)] = leaf->gradient.there();
+            views[leaf->name] = leaf->value.on_device();
+            views[gradient_name(leaf->name)] = leaf->gradient.on_device();
         }
-        for (const auto& kept : eager::place().state_there(state)) views[kept.name] = kept.view;
+        for (const auto& kept : eager::place().device_state(state)) views[kept.name] = kept.view;
         for (const auto& variable : program.variables()) {
             if (views.contains(variable.name)) continue;
             made_.push_back(eager::make_value(variable.shape, variable.type));
-            views[variable.name] = made_.back().there();
+            views[variable.name] = made_.back().on_device();
         }
         for (const auto& op : program.operators()) {
             const auto bound = [&](const std::vector<Argument>& arguments) {
@@ -75,16 +75,16 @@ class Updates {
 
     void run() {
         for (const auto& leaf : leaves_) {
-            leaf->value.there();
-            leaf->gradient.there();
+            leaf->value.on_device();
+            leaf->gradient.on_device();
         }
-        eager::place().write_state_there(state_);
+        eager::place().write_state_to_device(state_);
         if (recorded_)
             recorded_->run();
         else
             run_kernels();
         for (const auto& leaf : leaves_) {
-            leaf->value.note_written_there();
+            leaf->value.note_written_on_device();
             ++leaf->version;
         }
     }

@@ -54,7 +54,7 @@ DataType Parameter::type() const {
 }
 
 TensorView Parameter::view() const {
-    return leaf()->value.here();
+    return leaf()->value.on_host();
 }
 
 void Parameter::set(std::span<const std::byte> bytes, std::size_t count, DataType type) const {
@@ -65,7 +65,7 @@ void Parameter::set(std::span<const std::byte> bytes, std::size_t count, DataTyp
                         "were given",
                         name(), to_string(value.type), to_string(value.shape), element_count(value.shape),
                         count, to_string(type)));
-    std::ranges::copy(bytes, static_cast<std::byte*>(value.here_to_fill().data));
+    std::ranges::copy(bytes, static_cast<std::byte*>(value.host_to_fill().data));
     ++leaf()->version;
 }
 
@@ -77,7 +77,7 @@ TensorView Parameter::gradient_view() const {
     if (!has_gradient())
         throw NoGradientError(fmt::format(
             "parameter '{}' has no gradient; call backward() of a loss that depends on it", name()));
-    return leaf()->gradient.here_to_write();
+    return leaf()->gradient.host_to_write();
 }
 
 void Parameter::clear_gradient() const {

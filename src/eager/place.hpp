@@ -43,9 +43,9 @@ class Place {
     virtual std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) = 0;
 
     /// What a State has, there.
-    virtual std::vector<StateTensor> state_there(const State& state) = 0;
+    virtual std::vector<StateTensor> device_state(const State& state) = 0;
     /// Kernels write it from now on.
-    virtual void write_state_there(const State& state) = 0;
+    virtual void write_state_to_device(const State& state) = 0;
     /// It is forgotten when kernels have done what they were given.
     virtual void forget_later(const State& state) = 0;
 

@@ -66,16 +66,16 @@ Tensor Tensor::copied(std::span<const std::byte> bytes, std::size_t count, const
         throw UsageError(fmt::format("a tensor of shape {} has {} elements, but {} values were given",
                                      to_string(shape), element_count(shape), count));
     const auto value = eager::make_value(shape, type);
-    std::ranges::copy(bytes, static_cast<std::byte*>(value.here_to_fill().data));
+    std::ranges::copy(bytes, static_cast<std::byte*>(value.host_to_fill().data));
     return Tensor({value, {}});
 }
 
 Tensor Tensor::full(const Shape& shape, double number, DataType type) {
     check_shape("tensor", shape);
     const auto value = eager::make_value(shape, type);
-    const auto here = value.here_to_fill();
+    const auto host = value.host_to_fill();
     with_element(
-        type, [&]<class Element>() { std::ranges::fill(here.as<Element>(), static_cast<Element>(number)); });
+        type, [&]<class Element>() { std::ranges::fill(host.as<Element>(), static_cast<Element>(number)); });
     return Tensor({value, {}});
 }
 
@@ -88,7 +88,7 @@ DataType Tensor::type() const {
 }
 
 TensorView Tensor::view() const {
-    return traced().value.here();
+    return traced().value.on_host();
 }
 
 void Tensor::check_is_scalar(const char* caller) const {
@@ -129,8 +129,8 @@ Tensor cast(const Tensor& x, DataType type) {
                         "{}; detach() it when it is to be data",
                         to_string(type)));
     const auto to = eager::make_value(from.shape, type);
-    const auto given = from.here();
-    const auto wanted = to.here_to_fill();
+    const auto given = from.on_host();
+    const auto wanted = to.host_to_fill();
     with_element(from.type, [&]<class Given>() {
         with_element(type, [&]<class Wanted>() {
             std::ranges::transform(given.as<Given>(), wanted.as<Wanted>().begin(), [&](Given number) {
@@ -164,11 +164,11 @@ Tensor randn(const Shape& shape, std::uint64_t stream, DataType type) {
     const auto name = fmt::format("randn {} {}", numbering.number("randn"), stream);
     const auto key = initial_key(numbering.seed, name);
     const auto value = eager::make_value(shape, type);
-    const auto here = value.here_to_fill();
+    const auto host = value.host_to_fill();
     // Box and Muller, 1958, the first of each pair.
     with_element(type, [&]<class Element>() {
         std::uint64_t i = 0;
-        for (auto& each : here.as<Element>()) {
+        for (auto& each : host.as<Element>()) {
             const auto radius = std::sqrt(-2 * std::log1p(-initial_unit(key, i)));
             each = static_cast<Element>(radius * std::cos(2 * std::numbers::pi * initial_unit(key, i + 1)));
             i += 2;

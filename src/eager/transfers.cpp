@@ -8,23 +8,23 @@ namespace dtrain::eager {
 
 Transfers::Transfers(std::shared_ptr<kernels::Gpu> gpu)
     : gpu_(std::move(gpu)),
-      here_(
+      host_(
           std::make_shared<BlockPool>([gpu = gpu_](std::size_t bytes) { return gpu->allocate_host(bytes); })),
       staging_(std::make_shared<BlockPool>([gpu = gpu_](std::size_t bytes) { return gpu->allocate(bytes); })),
       uploads_(gpu_->uploads()) {}
 
 // By way of memory that kernels do not use, beside what the GPU computes. A staging block may be taken again
 // at once: an upload waits until those before it were copied from there.
-void Transfers::up(std::byte* there, const std::shared_ptr<std::byte>& here, std::size_t bytes) {
+void Transfers::up(std::byte* device, const std::shared_ptr<std::byte>& host, std::size_t bytes) {
     constexpr std::size_t max = 16;
     constexpr std::size_t max_bytes = std::size_t{16} << 20;
     if (unread_.size() >= max || unread_bytes_ >= max_bytes) settle();
     const auto staged = staging_->take(bytes);
-    uploads_->to_gpu(staged.get(), here.get(), bytes);
+    uploads_->to_gpu(staged.get(), host.get(), bytes);
     uploads_->take();
-    gpu_->copy(there, staged.get(), bytes);
+    gpu_->copy(device, staged.get(), bytes);
     uploads_->release();
-    unread_.push_back(here);
+    unread_.push_back(host);
     unread_bytes_ += bytes;
 }
 

@@ -18,17 +18,17 @@ class Transfers {
     explicit Transfers(std::shared_ptr<kernels::Gpu> gpu);
 
     /// Memory here of any content.
-    std::shared_ptr<std::byte> take_here(std::size_t bytes) { return here_->take(bytes); }
+    std::shared_ptr<std::byte> take_on_host(std::size_t bytes) { return host_->take(bytes); }
 
     /// What the GPU is given from now on finds it there; nobody writes here before settle(). Waits where the
     /// GPU is many of them behind.
-    void up(std::byte* there, const std::shared_ptr<std::byte>& here, std::size_t bytes);
+    void up(std::byte* device, const std::shared_ptr<std::byte>& host, std::size_t bytes);
     /// Waits until the GPU has read all that was to go up.
     void settle();
 
     /// It is here when the GPU has computed what it was given.
-    void down(std::byte* here, const std::byte* there, std::size_t bytes) {
-        gpu_->to_host(here, there, bytes);
+    void down(std::byte* host, const std::byte* device, std::size_t bytes) {
+        gpu_->to_host(host, device, bytes);
     }
     /// Waits for that. @throws Error as Gpu::finish()
     void finish();
@@ -40,7 +40,7 @@ class Transfers {
 
   private:
     std::shared_ptr<kernels::Gpu> gpu_;
-    std::shared_ptr<BlockPool> here_;
+    std::shared_ptr<BlockPool> host_;
     std::shared_ptr<BlockPool> staging_;  // there; uploads alone write to it
     std::unique_ptr<kernels::Gpu::Uploads> uploads_;
     std::vector<std::shared_ptr<std::byte>> unread_;

@@ -6,29 +6,29 @@
 
 namespace dtrain::eager {
 
-TensorView Value::there() const {
-    if (mirror) mirror->read_there();
+TensorView Value::on_device() const {
+    if (mirror) mirror->read_on_device();
     return view(memory.get());
 }
 
-void Value::note_written_there() const {
-    if (mirror) mirror->note_written_there();
+void Value::note_written_on_device() const {
+    if (mirror) mirror->note_written_on_device();
 }
 
-TensorView Value::here() const {
-    return view(mirror ? mirror->read_here() : memory.get());
+TensorView Value::on_host() const {
+    return view(mirror ? mirror->read_on_host() : memory.get());
 }
 
-TensorView Value::here_to_write() const {
-    return view(mirror ? mirror->write_here() : memory.get());
+TensorView Value::host_to_write() const {
+    return view(mirror ? mirror->write_on_host() : memory.get());
 }
 
-TensorView Value::here_to_fill() const {
-    return view(mirror ? mirror->fill_here() : memory.get());
+TensorView Value::host_to_fill() const {
+    return view(mirror ? mirror->fill_on_host() : memory.get());
 }
 
-void Value::start_reading_here() const {
-    if (mirror) mirror->start_reading_here();
+void Value::start_reading_to_host() const {
+    if (mirror) mirror->start_reading_to_host();
 }
 
 Value make_value(const Shape& shape, DataType type) {

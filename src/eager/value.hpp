@@ -20,18 +20,18 @@ struct Value {
     std::shared_ptr<Mirror> mirror = {};  ///< its memory here, where that is another
 
     /// For kernels. They are given them at once: what is written here later is not there.
-    TensorView there() const;
+    TensorView on_device() const;
     /// Kernels have written to it, or are about to write all of it.
-    void note_written_there() const;
+    void note_written_on_device() const;
 
     /// To read. @throws Error of what a GPU was given before, as Gpu::finish()
-    TensorView here() const;
+    TensorView on_host() const;
     /// To read and to write.
-    TensorView here_to_write() const;
+    TensorView host_to_write() const;
     /// Lets it come here while kernels go on: here() shows it when somebody has waited for them.
-    void start_reading_here() const;
+    void start_reading_to_host() const;
     /// To write all of it: of any content.
-    TensorView here_to_fill() const;
+    TensorView host_to_fill() const;
 
   private:
     TensorView view(std::byte* data) const { return {data, shape, type}; }

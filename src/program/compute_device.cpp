@@ -23,17 +23,17 @@ namespace {
 
 StateOnGpu& state_on_gpu(const State& state, const std::optional<int>& number, const Environment& environment,
                          int node_rank) {
-    auto* const there = StateAccess::on_gpu(state);
-    if (there == nullptr) {
+    auto* const device = StateAccess::on_gpu(state);
+    if (device == nullptr) {
         auto opened = open_gpu_of_rank(number, environment, node_rank);
         return StateAccess::put_on(state, std::move(opened.gpu), opened.number);
     }
-    if (number && *number != there->number())
+    if (number && *number != device->number())
         throw UsageError(
             fmt::format("the state is on GPU {} for another executor, and this one is to compute on GPU {}: "
                         "give it that device, or State::clone()",
-                        there->number(), *number));
-    return *there;
+                        device->number(), *number));
+    return *device;
 }
 
 /// @throws UsageError where there is no NCCL: the program's ranks can be added without it

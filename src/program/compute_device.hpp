@@ -67,7 +67,7 @@ class ComputeDevice {
     virtual bool joins() const = 0;
     /// What sets a tensor there, of one whole number, to a number of a batch: of any of these.
     using SetNumber = std::function<void(std::int64_t)>;
-    virtual SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) = 0;
+    virtual SetNumber make_set_number(const TensorView& device, const VirtualRanks& batches) = 0;
     virtual std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients,
                                                              std::size_t places) = 0;
     virtual BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) = 0;
@@ -105,8 +105,8 @@ class ComputeDevice {
     virtual void leave() noexcept = 0;
 
     /// Memory here, for a variable and its tensor there.
-    virtual TensorView fed(const Variable& variable, const TensorView& there) = 0;
-    virtual TensorView fetched(const Variable& variable, const TensorView& there) = 0;
+    virtual TensorView fed(const Variable& variable, const TensorView& device) = 0;
+    virtual TensorView fetched(const Variable& variable, const TensorView& device) = 0;
 };
 
 /// That of the options, for the ranks that run a program. Collective when they add gradients.

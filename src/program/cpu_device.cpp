@@ -29,7 +29,7 @@ std::unique_ptr<GradientSums> CpuDevice::make_gradient_sums(std::span<float> gra
 }
 
 std::function<void()> CpuDevice::make_average(const VariableNames& variables) {
-    return [segments = segments_of(StateAccess::here(state_), variables), communicator = communicator_] {
+    return [segments = segments_of(StateAccess::on_host(state_), variables), communicator = communicator_] {
         average(segments, communicator);
     };
 }
@@ -39,14 +39,14 @@ void CpuDevice::begin_step(const StepUses& uses) {
     auto* const elsewhere = StateAccess::on_gpu(state_);
     if (elsewhere == nullptr) return;
     if (uses.writes_state)
-        elsewhere->write_here();
+        elsewhere->write_on_host();
     else
-        elsewhere->read_here();
+        elsewhere->read_on_host();
 }
 
-TensorView CpuDevice::fetched(const Variable& variable, const TensorView& there) {
+TensorView CpuDevice::fetched(const Variable& variable, const TensorView& device) {
     if (is_persistable(variable.role)) StateAccess::to_read(state_);
-    return there;
+    return device;
 }
 
 }  // namespace dtrain::program

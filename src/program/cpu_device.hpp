@@ -32,8 +32,8 @@ class CpuDevice final : public ComputeDevice {
         return {nullptr, link.make_kernel(op, arguments, {})};
     }
     bool joins() const override { return false; }
-    SetNumber make_set_number(const TensorView& there, const VirtualRanks&) override {
-        return [number = there.as<std::int64_t>().data()](std::int64_t value) { *number = value; };
+    SetNumber make_set_number(const TensorView& device, const VirtualRanks&) override {
+        return [number = device.as<std::int64_t>().data()](std::int64_t value) { *number = value; };
     }
     std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t places) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override {
@@ -59,8 +59,8 @@ class CpuDevice final : public ComputeDevice {
     void finish() override {}
     void leave() noexcept override {}
 
-    TensorView fed(const Variable&, const TensorView& there) override { return there; }
-    TensorView fetched(const Variable&, const TensorView& there) override;
+    TensorView fed(const Variable&, const TensorView& device) override { return device; }
+    TensorView fetched(const Variable&, const TensorView& device) override;
 
   private:
     State state_;

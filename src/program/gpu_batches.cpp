@@ -9,24 +9,25 @@ namespace dtrain::program {
 GpuBatches::GpuBatches(std::shared_ptr<kernels::Gpu> gpu, std::vector<StateTensor> data)
     : gpu_(std::move(gpu)) {
     if (data.empty()) return;
-    there_ = neighbours_of(std::move(data));
-    here_ = gpu_->allocate_host(there_.bytes);
-    staging_ = gpu_->allocate(there_.bytes);
+    device_ = neighbours_of(std::move(data));
+    host_ = gpu_->allocate_host(device_.bytes);
+    staging_ = gpu_->allocate(device_.bytes);
     uploads_ = gpu_->uploads();
-    for (const auto& [tensor, here] : there_.places)
-        views_.emplace(tensor.name, TensorView{here_.get() + here, tensor.view.shape, tensor.view.type});
+    for (const auto& [tensor, host] : device_.places)
+        views_.emplace(tensor.name, TensorView{host_.get() + host, tensor.view.shape, tensor.view.type});
 }
 
-TensorView GpuBatches::here(const std::string& variable) const {
+TensorView GpuBatches::on_host(const std::string& variable) const {
     return views_.at(variable);
 }
 
 // Not part of a graph: the copies alone, not the whole step, keep the next batch from coming.
 void GpuBatches::bring() {
     if (!uploads_) return;
-    uploads_->to_gpu(staging_.get(), here_.get(), there_.bytes);
+    uploads_->to_gpu(staging_.get(), host_.get(), device_.bytes);
     uploads_->take();
-    for (const auto& [there, from, bytes] : there_.segments) gpu_->copy(there, staging_.get() + from, bytes);
+    for (const auto& [device, from, bytes] : device_.segments)
+        gpu_->copy(device, staging_.get() + from, bytes);
     uploads_->release();
 }
 

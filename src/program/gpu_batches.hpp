@@ -21,7 +21,7 @@ class GpuBatches {
     /// @param data the variables and where they are there
     GpuBatches(std::shared_ptr<kernels::Gpu> gpu, std::vector<StateTensor> data);
 
-    TensorView here(const std::string& variable) const;
+    TensorView on_host(const std::string& variable) const;
     bool has(const std::string& variable) const { return views_.contains(variable); }
 
     /// What the GPU is given from now on finds what is written here now.
@@ -31,9 +31,9 @@ class GpuBatches {
 
   private:
     std::shared_ptr<kernels::Gpu> gpu_;
-    Neighbours there_;  // which are neighbours here as well
+    Neighbours device_;  // which are neighbours here as well
     std::map<std::string, TensorView, std::less<>> views_;
-    kernels::Gpu::Memory here_;
+    kernels::Gpu::Memory host_;
     kernels::Gpu::Memory staging_;
     std::unique_ptr<kernels::Gpu::Uploads> uploads_;
 };

@@ -54,7 +54,7 @@ ComputeDevice::Memory GpuDevice::allocate_exchanged(std::size_t bytes) {
 }
 
 std::vector<StateTensor> GpuDevice::state_tensors() {
-    return StateAccess::there(state_);
+    return StateAccess::on_device(state_);
 }
 
 void GpuDevice::set_data(std::vector<StateTensor> data) {
@@ -67,18 +67,18 @@ std::unique_ptr<kernels::Kernel> GpuDevice::make_kernel(const std::string& opera
 }
 
 // The numbers of a step's batches are there from the beginning, so that nobody waits for one.
-ComputeDevice::SetNumber GpuDevice::make_set_number(const TensorView& there, const VirtualRanks& batches) {
+ComputeDevice::SetNumber GpuDevice::make_set_number(const TensorView& device, const VirtualRanks& batches) {
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(batches.count()));
     std::iota(numbers.begin(), numbers.end(), batches.begin);
     auto all = gpu_->allocate(numbers.size() * sizeof(std::int64_t));
     gpu_->to_gpu(all.get(), numbers.data(), numbers.size() * sizeof(std::int64_t));
     gpu_->finish();
-    return [this, all = std::move(all), there, batches](std::int64_t value) {
+    return [this, all = std::move(all), device, batches](std::int64_t value) {
         if (value < batches.end) {
             const auto place = static_cast<std::size_t>(value - batches.begin) * sizeof value;
-            gpu_->copy(there.data, all.get() + place, sizeof value);
+            gpu_->copy(device.data, all.get() + place, sizeof value);
         } else {  // who accumulates more than the program was made for
-            gpu_->to_gpu(there.data, &value, sizeof value);
+            gpu_->to_gpu(device.data, &value, sizeof value);
             gpu_->finish();
         }
     };
@@ -101,17 +101,17 @@ BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {
 RowExchange GpuDevice::make_row_exchange(Communicator communicator, TreeNode batches, int all,
                                          std::vector<ExchangedRows> gradients) {
     auto staged = std::make_unique<StagedRows>(gpu_, gradients);
-    auto here = staged->here();
-    return {std::move(communicator), batches, all, std::move(here), std::move(staged)};
+    auto host = staged->on_host();
+    return {std::move(communicator), batches, all, std::move(host), std::move(staged)};
 }
 
 // By MPI in the State's memory here.
 std::function<void()> GpuDevice::make_average(const VariableNames& variables) {
-    if (reaches_gpu_) return make_average_by_nccl(segments_of(StateAccess::there(state_), variables));
-    return [this, segments = segments_of(StateAccess::here(state_), variables)] {
-        on_gpu_.write_here();
+    if (reaches_gpu_) return make_average_by_nccl(segments_of(StateAccess::on_device(state_), variables));
+    return [this, segments = segments_of(StateAccess::on_host(state_), variables)] {
+        on_gpu_.write_on_host();
         average(segments, communicator_);
-        on_gpu_.write_there();
+        on_gpu_.write_on_device();
     };
 }
 
@@ -150,9 +150,9 @@ std::function<void()> GpuDevice::make_average_by_nccl(const Segments& segments) 
 
 void GpuDevice::begin_step(const StepUses& uses) {
     if (uses.writes_state)
-        on_gpu_.write_there();
+        on_gpu_.write_on_device();
     else
-        on_gpu_.read_there();
+        on_gpu_.read_on_device();
     mirrors_.note_step();
     if (uses.data) batches_->bring();
 }
@@ -163,12 +163,12 @@ void GpuDevice::end_step() {
 }
 
 TensorView GpuDevice::fed(const Variable& variable, const TensorView& /*there*/) {
-    return batches_->here(variable.name);
+    return batches_->on_host(variable.name);
 }
 
-TensorView GpuDevice::fetched(const Variable& variable, const TensorView& there) {
-    if (variable.role == Role::data) return batches_->here(variable.name);
-    if (!is_persistable(variable.role)) return mirrors_.of(variable.name, there);
+TensorView GpuDevice::fetched(const Variable& variable, const TensorView& device) {
+    if (variable.role == Role::data) return batches_->on_host(variable.name);
+    if (!is_persistable(variable.role)) return mirrors_.of(variable.name, device);
     for (const auto& tensor : StateAccess::to_read(state_))
         if (tensor.name == variable.name) return tensor.view;
     throw Error(fmt::format("the state has no '{}'", variable.name));

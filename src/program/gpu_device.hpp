@@ -42,7 +42,7 @@ class GpuDevice final : public ComputeDevice {
         return server_kernels_.make(op, arguments, *batches_, link);
     }
     bool joins() const override { return true; }
-    SetNumber make_set_number(const TensorView& there, const VirtualRanks& batches) override;
+    SetNumber make_set_number(const TensorView& device, const VirtualRanks& batches) override;
     std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t places) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;
     RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,
@@ -70,8 +70,8 @@ class GpuDevice final : public ComputeDevice {
     }
     void leave() noexcept override { on_gpu_.finish_later_reported(); }
 
-    TensorView fed(const Variable& variable, const TensorView& there) override;
-    TensorView fetched(const Variable& variable, const TensorView& there) override;
+    TensorView fed(const Variable& variable, const TensorView& device) override;
+    TensorView fetched(const Variable& variable, const TensorView& device) override;
 
   private:
     std::function<void()> make_average_by_nccl(const Segments& segments);

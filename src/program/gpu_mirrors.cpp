@@ -4,15 +4,15 @@
 
 namespace dtrain::program {
 
-TensorView GpuMirrors::of(const std::string& variable, const TensorView& there) {
+TensorView GpuMirrors::of(const std::string& variable, const TensorView& device) {
     auto& [memory, step] = mirrors_[variable];
-    if (!memory) memory = gpu_->allocate_host(there.bytes());
+    if (!memory) memory = gpu_->allocate_host(device.bytes());
     if (step != steps_) {
-        gpu_->to_host(memory.get(), there.data, there.bytes());
+        gpu_->to_host(memory.get(), device.data, device.bytes());
         gpu_->finish();
         step = steps_;
     }
-    return {memory.get(), there.shape, there.type};
+    return {memory.get(), device.shape, device.type};
 }
 
 }  // namespace dtrain::program

@@ -22,7 +22,7 @@ class GpuMirrors {
     void note_step() { ++steps_; }
 
     /// Stays where it is. @throws Error as Gpu::finish()
-    TensorView of(const std::string& variable, const TensorView& there);
+    TensorView of(const std::string& variable, const TensorView& device);
 
   private:
     struct Mirror {

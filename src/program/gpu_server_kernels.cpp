@@ -13,17 +13,17 @@ namespace {
 using kernels::kernel_of;
 
 TensorView here_in(const State& state, const std::string& variable) {
-    return std::ranges::find(StateAccess::here(state), variable, &StateTensor::name)->view;
+    return std::ranges::find(StateAccess::on_host(state), variable, &StateTensor::name)->view;
 }
 
 }  // namespace
 
 GpuServerKernels::Copy::Copy(std::shared_ptr<kernels::Gpu> gpu, std::shared_ptr<Clock> clock,
-                             const TensorView& there)
+                             const TensorView& device)
     : gpu_(std::move(gpu)),
       clock_(std::move(clock)),
-      there_(there),
-      here_(gpu_->allocate_host(there.bytes())) {}
+      device_(device),
+      host_(gpu_->allocate_host(device.bytes())) {}
 
 void GpuServerKernels::Copy::wait_until_read() const {
     if (given_ < clock_->finished) return;
@@ -32,7 +32,7 @@ void GpuServerKernels::Copy::wait_until_read() const {
 }
 
 void GpuServerKernels::Copy::give(const std::byte* from, std::size_t bytes) {
-    gpu_->to_gpu(static_cast<std::byte*>(there_.data) + (from - here_.get()), from, bytes);
+    gpu_->to_gpu(static_cast<std::byte*>(device_.data) + (from - host_.get()), from, bytes);
     given_ = clock_->finished;
 }
 
@@ -41,14 +41,14 @@ void GpuServerKernels::Copy::give(std::span<const float> written) {
 }
 
 void GpuServerKernels::Copy::give_all() {
-    give(here_.get(), there_.bytes());
+    give(host_.get(), device_.bytes());
 }
 
 GpuServerKernels::GpuServerKernels(std::shared_ptr<kernels::Gpu> gpu, State state)
     : gpu_(std::move(gpu)), state_(std::move(state)) {}
 
-std::shared_ptr<GpuServerKernels::Copy> GpuServerKernels::copy_of(const TensorView& there) const {
-    return std::make_shared<Copy>(gpu_, clock_, there);
+std::shared_ptr<GpuServerKernels::Copy> GpuServerKernels::copy_of(const TensorView& device) const {
+    return std::make_shared<Copy>(gpu_, clock_, device);
 }
 
 // The caller's data are here already.
@@ -58,10 +58,10 @@ GpuServerKernels::Copies GpuServerKernels::replace_inputs(const Operator& op, co
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
         auto& tensor = arguments.inputs[i].tensor;
         if (batches.has(op.inputs[i].variable)) {
-            tensor = batches.here(op.inputs[i].variable);
+            tensor = batches.on_host(op.inputs[i].variable);
         } else {
             copies.push_back(copy_of(tensor));
-            tensor = copies.back()->here();
+            tensor = copies.back()->on_host();
         }
     }
     return copies;
@@ -98,7 +98,7 @@ ServerKernels GpuServerKernels::make_receiving(const Operator& op, kernels::Kern
     const bool is_whole = op.type == "pull_rows";
     auto& output = arguments.outputs.front().tensor;
     auto copy = copy_of(output);
-    output = copy->here();
+    output = copy->on_host();
     CopiedTensors copied;
     if (!is_whole) copied.written = [copy](std::span<const float> written) { copy->give(written); };
     ServerKernels made;
@@ -121,10 +121,10 @@ ServerKernels GpuServerKernels::make_exchange(const Operator& op, kernels::Kerne
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
         arguments.inputs[i].tensor = arguments.outputs[i].tensor = here_in(state_, op.inputs[i].variable);
     CopiedTensors copied;
-    copied.bring = [state = state_] { StateAccess::on_gpu(state)->write_here(); };
+    copied.bring = [state = state_] { StateAccess::on_gpu(state)->write_on_host(); };
     return {nullptr, kernel_of([state = state_, own = link.make_kernel(op, arguments, copied)] {
                 own->run();
-                StateAccess::on_gpu(state)->write_there();
+                StateAccess::on_gpu(state)->write_on_device();
             })};
 }
 

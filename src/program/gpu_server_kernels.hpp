@@ -37,10 +37,10 @@ class GpuServerKernels {
     /// Memory here for a tensor there.
     class Copy {
       public:
-        Copy(std::shared_ptr<kernels::Gpu> gpu, std::shared_ptr<Clock> clock, const TensorView& there);
+        Copy(std::shared_ptr<kernels::Gpu> gpu, std::shared_ptr<Clock> clock, const TensorView& device);
 
-        TensorView here() const { return {here_.get(), there_.shape, there_.type}; }
-        void bring() const { gpu_->to_host(here_.get(), there_.data, there_.bytes()); }
+        TensorView on_host() const { return {host_.get(), device_.shape, device_.type}; }
+        void bring() const { gpu_->to_host(host_.get(), device_.data, device_.bytes()); }
         /// Before it is written again here.
         void wait_until_read() const;
         /// Elements of it.
@@ -52,13 +52,13 @@ class GpuServerKernels {
 
         std::shared_ptr<kernels::Gpu> gpu_;
         std::shared_ptr<Clock> clock_;
-        TensorView there_;
-        kernels::Gpu::Memory here_;
+        TensorView device_;
+        kernels::Gpu::Memory host_;
         std::int64_t given_ = -1;  // on the clock
     };
     using Copies = std::vector<std::shared_ptr<Copy>>;
 
-    std::shared_ptr<Copy> copy_of(const TensorView& there) const;
+    std::shared_ptr<Copy> copy_of(const TensorView& device) const;
     Copies replace_inputs(const Operator& op, const GpuBatches& batches,
                           kernels::KernelArguments& arguments) const;
     ServerKernels make_exchange(const Operator& op, kernels::KernelArguments arguments, ServerLink& link);

@@ -33,11 +33,11 @@ void GpuSums::give_back() {
     gpu_->copy(gradients_.data(), sums_.front().get(), gradients_.size_bytes());
 }
 
-std::vector<std::span<const float>> GpuSums::here(std::size_t count) {
+std::vector<std::span<const float>> GpuSums::on_host(std::size_t count) {
     std::vector<std::span<const float>> sums;
     for (std::size_t place = 0; place < count; ++place) {
-        if (place == here_.size()) here_.push_back(gpu_->allocate_host(gradients_.size_bytes()));
-        auto* const to = here_[place].get();
+        if (place == host_.size()) host_.push_back(gpu_->allocate_host(gradients_.size_bytes()));
+        auto* const to = host_[place].get();
         gpu_->to_host(to, sums_[place].get(), gradients_.size_bytes());
         sums.emplace_back(reinterpret_cast<const float*>(to), gradients_.size());
     }
@@ -47,7 +47,7 @@ std::vector<std::span<const float>> GpuSums::here(std::size_t count) {
 
 // Through memory that the GPU reads by itself; nobody needs the sums there any longer.
 void GpuSums::give_back(std::span<const float> values) {
-    auto* const from = here_.front().get();
+    auto* const from = host_.front().get();
     std::memcpy(from, values.data(), gradients_.size_bytes());
     gpu_->to_gpu(gradients_.data(), from, gradients_.size_bytes());
 }

@@ -21,7 +21,7 @@ class GpuSums final : public GradientSums {
     void merge(std::size_t place) override { merge_[place]->run(); }
     void give_back() override;
     /// @throws Error as Gpu::finish()
-    std::vector<std::span<const float>> here(std::size_t count) override;
+    std::vector<std::span<const float>> on_host(std::size_t count) override;
     void give_back(std::span<const float> values) override;
 
   private:
@@ -30,7 +30,7 @@ class GpuSums final : public GradientSums {
     std::shared_ptr<kernels::Gpu> gpu_;
     std::span<float> gradients_;
     std::vector<kernels::Gpu::Memory> sums_;
-    std::vector<kernels::Gpu::Memory> here_;               // of those that somebody wanted to see
+    std::vector<kernels::Gpu::Memory> host_;               // of those that somebody wanted to see
     std::vector<std::unique_ptr<kernels::Kernel>> add_;    // by place
     std::vector<std::unique_ptr<kernels::Kernel>> merge_;  // by place
 };

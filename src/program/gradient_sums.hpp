@@ -22,7 +22,7 @@ class GradientSums {
     virtual void give_back() = 0;
 
     /// The first sums in memory of this process, as they are now; good until any is changed.
-    virtual std::vector<std::span<const float>> here(std::size_t count) = 0;
+    virtual std::vector<std::span<const float>> on_host(std::size_t count) = 0;
     /// The gradients become these.
     virtual void give_back(std::span<const float> values) = 0;
 };

@@ -20,7 +20,7 @@ void HostSums::merge(std::size_t place) {
     kernels::loops::add(sums_[place + 1].data(), sums_[place].data(), gradients_.size());
 }
 
-std::vector<std::span<const float>> HostSums::here(std::size_t count) {
+std::vector<std::span<const float>> HostSums::on_host(std::size_t count) {
     return {sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 

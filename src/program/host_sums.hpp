@@ -19,7 +19,7 @@ class HostSums final : public GradientSums {
     void add(std::size_t place) override;
     void merge(std::size_t place) override;
     void give_back() override { give_back(sums_.front()); }
-    std::vector<std::span<const float>> here(std::size_t count) override;
+    std::vector<std::span<const float>> on_host(std::size_t count) override;
     void give_back(std::span<const float> values) override;
 
   private:

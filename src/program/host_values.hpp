@@ -32,8 +32,8 @@ class HostValues {
   private:
     State state_;
     StateOnGpu* on_gpu_;
-    Neighbours there_;
-    kernels::Gpu::Memory here_;
+    Neighbours device_;
+    kernels::Gpu::Memory host_;
     std::vector<TensorView> views_;
 };
 

@@ -23,7 +23,7 @@ Neighbours neighbours_of(std::vector<StateTensor> tensors) {
     for (auto& tensor : tensors) {
         const auto bytes = aligned(tensor.view.bytes());
         const bool follows = !all.segments.empty() &&
-                             all.segments.back().there + all.segments.back().bytes == first_byte(tensor);
+                             all.segments.back().device + all.segments.back().bytes == first_byte(tensor);
         if (!follows) all.segments.push_back({first_byte(tensor), all.bytes, 0});
         all.segments.back().bytes += bytes;
         all.places.push_back({std::move(tensor), all.bytes});

@@ -12,14 +12,14 @@ namespace dtrain::program {
 /// Tensors that lie beside each other on a GPU, in the same order in a block of memory of their own.
 struct Neighbours {
     struct Segment {
-        std::byte* there;
-        std::size_t here;  ///< from the block's beginning
+        std::byte* device;
+        std::size_t host;  ///< from the block's beginning
         std::size_t bytes;
     };
     /// A tensor of the given ones.
     struct Place {
         StateTensor tensor;
-        std::size_t here;
+        std::size_t host;
     };
     std::vector<Segment> segments;
     std::vector<Place> places;

@@ -7,21 +7,21 @@
 namespace dtrain::program {
 
 StagedBuckets::StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all)
-    : gpu_(std::move(gpu)), there_(all.data()), memory_(gpu_->allocate_host(all.size_bytes())) {}
+    : gpu_(std::move(gpu)), device_(all.data()), memory_(gpu_->allocate_host(all.size_bytes())) {}
 
-std::span<float> StagedBuckets::here(std::span<float> bucket) const {
-    return {reinterpret_cast<float*>(memory_.get()) + (bucket.data() - there_), bucket.size()};
+std::span<float> StagedBuckets::on_host(std::span<float> bucket) const {
+    return {reinterpret_cast<float*>(memory_.get()) + (bucket.data() - device_), bucket.size()};
 }
 
 std::span<float> StagedBuckets::take(std::span<float> bucket) {
-    const auto to = here(bucket);
+    const auto to = on_host(bucket);
     gpu_->to_host(to.data(), bucket.data(), bucket.size_bytes());
     gpu_->finish();
     return to;
 }
 
 void StagedBuckets::give_back(std::span<float> bucket) {
-    gpu_->to_gpu(bucket.data(), here(bucket).data(), bucket.size_bytes());
+    gpu_->to_gpu(bucket.data(), on_host(bucket).data(), bucket.size_bytes());
 }
 
 }  // namespace dtrain::program

@@ -21,10 +21,10 @@ class StagedBuckets {
     void give_back(std::span<float> bucket);
 
   private:
-    std::span<float> here(std::span<float> bucket) const;
+    std::span<float> on_host(std::span<float> bucket) const;
 
     std::shared_ptr<kernels::Gpu> gpu_;
-    float* there_;
+    float* device_;
     kernels::Gpu::Memory memory_;
 };
 

@@ -15,9 +15,9 @@ namespace dtrain::program {
 /// Sparse gradients of a GPU once more in memory here, where ranks exchange them.
 class StagedRows {
   public:
-    StagedRows(std::shared_ptr<kernels::Gpu> gpu, const std::vector<ExchangedRows>& there);
+    StagedRows(std::shared_ptr<kernels::Gpu> gpu, const std::vector<ExchangedRows>& device);
 
-    const std::vector<ExchangedRows>& here() const { return here_; }
+    const std::vector<ExchangedRows>& on_host() const { return host_; }
 
     /// What the batch has made comes here. @throws Error as Gpu::finish()
     void take();
@@ -26,19 +26,19 @@ class StagedRows {
 
   private:
     struct Copy {
-        void* there;
-        void* here;
+        void* device;
+        void* host;
         std::size_t bytes;
     };
 
     template <class Value>
-    std::span<Value> copied(std::span<Value> there, std::vector<Copy>& copies);
+    std::span<Value> copied(std::span<Value> device, std::vector<Copy>& copies);
 
     std::shared_ptr<kernels::Gpu> gpu_;
     std::vector<kernels::Gpu::Memory> memory_;
     std::vector<Copy> made_;
     std::vector<Copy> sums_;
-    std::vector<ExchangedRows> here_;
+    std::vector<ExchangedRows> host_;
 };
 
 }  // namespace dtrain::program

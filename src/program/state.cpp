@@ -63,7 +63,7 @@ State::Content::Content(const Program& program) {
 
 State::Content::Content(const Content& other)
     : shared_bytes(other.shared_bytes), bytes(other.bytes), offsets(other.offsets), tensors(other.tensors) {
-    other.read_here();
+    other.read_on_host();
     place();
     for (std::size_t i = 0; i < tensors.size(); ++i)
         std::copy_n(static_cast<const std::byte*>(other.tensors[i].view.data), tensors[i].view.bytes(),
@@ -95,7 +95,7 @@ program::StateOnGpu& program::StateAccess::put_on(const State& state, std::share
     return *content.on_gpu;
 }
 
-std::vector<StateTensor> program::StateAccess::there(const State& state) {
+std::vector<StateTensor> program::StateAccess::on_device(const State& state) {
     auto tensors = state.content_->tensors;
     for (std::size_t i = 0; i < tensors.size(); ++i)
         tensors[i].view.data = state.content_->on_gpu->memory() + state.content_->offsets[i];
@@ -127,7 +127,7 @@ bool State::shares(const StateTensor& tensor) const {
 }
 
 const std::vector<StateTensor>& State::tensors() const {
-    content_->write_here();
+    content_->write_on_host();
     return content_->tensors;
 }
 

@@ -16,7 +16,7 @@ class StateAccess {
   public:
     /// As State::tensors(), but the caller does not write to them.
     static const std::vector<StateTensor>& to_read(const State& state) {
-        state.content_->read_here();
+        state.content_->read_on_host();
         return state.content_->tensors;
     }
 
@@ -27,10 +27,10 @@ class StateAccess {
     static StateOnGpu& put_on(const State& state, std::shared_ptr<kernels::Gpu> gpu, int number);
 
     /// The variables and where they are on the GPU that the state was put on.
-    static std::vector<StateTensor> there(const State& state);
+    static std::vector<StateTensor> on_device(const State& state);
 
     /// The variables where they are in this process' memory.
-    static const std::vector<StateTensor>& here(const State& state) { return state.content_->tensors; }
+    static const std::vector<StateTensor>& on_host(const State& state) { return state.content_->tensors; }
 };
 
 }  // namespace dtrain::program

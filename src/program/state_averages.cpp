@@ -15,7 +15,7 @@ Segments segments_of(const std::vector<StateTensor>& state, const VariableNames&
                          [&](const StateTensor& tensor) { return names.contains(tensor.name); });
     Segments segments;
     for (const auto& segment : neighbours_of(std::move(chosen)).segments)
-        segments.emplace_back(reinterpret_cast<float*>(segment.there), segment.bytes / sizeof(float));
+        segments.emplace_back(reinterpret_cast<float*>(segment.device), segment.bytes / sizeof(float));
     return segments;
 }
 

@@ -34,11 +34,11 @@ struct State::Content {
     void initialise(const Program& program, std::uint64_t seed, bool shared_ones) const;
 
     /// The caller reads the tensors, or writes them as well.
-    void read_here() const {
-        if (on_gpu) on_gpu->read_here();
+    void read_on_host() const {
+        if (on_gpu) on_gpu->read_on_host();
     }
-    void write_here() const {
-        if (on_gpu) on_gpu->write_here();
+    void write_on_host() const {
+        if (on_gpu) on_gpu->write_on_host();
     }
 };
 

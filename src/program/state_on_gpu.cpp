@@ -8,8 +8,8 @@
 
 namespace dtrain::program {
 
-StateOnGpu::StateOnGpu(std::shared_ptr<kernels::Gpu> gpu, int number, std::byte* here, std::size_t bytes)
-    : gpu_(std::move(gpu)), number_(number), here_(here), bytes_(bytes), memory_(gpu_->allocate(bytes)) {}
+StateOnGpu::StateOnGpu(std::shared_ptr<kernels::Gpu> gpu, int number, std::byte* host, std::size_t bytes)
+    : gpu_(std::move(gpu)), number_(number), host_(host), bytes_(bytes), memory_(gpu_->allocate(bytes)) {}
 
 void StateOnGpu::throw_reported() {
     if (!reported_.empty()) throw Error(std::exchange(reported_, {}));
@@ -23,30 +23,30 @@ void StateOnGpu::finish_later_reported() noexcept {
     }
 }
 
-void StateOnGpu::read_there() {
+void StateOnGpu::read_on_device() {
     throw_reported();
-    if (newer_ != Newer::here) return;
-    gpu_->to_gpu(memory_.get(), here_, bytes_);
+    if (newer_ != Newer::host) return;
+    gpu_->to_gpu(memory_.get(), host_, bytes_);
     gpu_->finish();  // the caller may write here again
     newer_ = Newer::none;
 }
 
-void StateOnGpu::write_there() {
-    read_there();
-    newer_ = Newer::there;
+void StateOnGpu::write_on_device() {
+    read_on_device();
+    newer_ = Newer::device;
 }
 
-void StateOnGpu::read_here() {
+void StateOnGpu::read_on_host() {
     throw_reported();
-    if (newer_ != Newer::there) return;
-    gpu_->to_host(here_, memory_.get(), bytes_);
+    if (newer_ != Newer::device) return;
+    gpu_->to_host(host_, memory_.get(), bytes_);
     gpu_->finish();
     newer_ = Newer::none;
 }
 
-void StateOnGpu::write_here() {
-    read_here();
-    newer_ = Newer::here;
+void StateOnGpu::write_on_host() {
+    read_on_host();
+    newer_ = Newer::host;
 }
 
 }  // namespace dtrain::program

@@ -82,7 +82,7 @@ void TreeSum::finish() {
     if (communicator_.size() == 1)
         made_->give_back();
     else
-        add_over_ranks(made_->here(made_count_));
+        add_over_ranks(made_->on_host(made_count_));
     start();
 }
 

@@ -175,7 +175,7 @@ TEST_F(GpuSteps, TellABadIdWhereParametersAreRead) {
 TEST_F(GpuSteps, CountPastTheNumbersThatAreThere) {
     auto& place = eager::place();
     for (const std::int64_t number : {0, 1023, 1024, 5000, -1, -1024, -1025, 3})
-        EXPECT_THAT(place.make_number(number).here().as<std::int64_t>(), ElementsAre(number));
+        EXPECT_THAT(place.make_number(number).on_host().as<std::int64_t>(), ElementsAre(number));
 }
 
 }  // namespace

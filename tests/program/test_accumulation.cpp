@@ -140,11 +140,11 @@ void expect_the_order_of_the_tree(const Gradients& gradients) {
 }
 
 TEST(TreeSum, AddsInTheOrderOfTheTree) {
-    std::vector<float> here(elements);
+    std::vector<float> on_host(elements);
     Gradients gradients;
-    gradients.set = [&](const auto& values) { std::ranges::copy(values, here.begin()); };
-    gradients.get = [&] { return here; };
-    gradients.make_sums = [&](auto places) { return std::make_unique<program::HostSums>(here, places); };
+    gradients.set = [&](const auto& values) { std::ranges::copy(values, host.begin()); };
+    gradients.get = [&] { return host; };
+    gradients.make_sums = [&](auto places) { return std::make_unique<program::HostSums>(host, places); };
     expect_the_order_of_the_tree(gradients);
 }
 
@@ -152,19 +152,21 @@ using TreeSumOnAGpu = tests::OnAGpu;
 
 TEST_F(TreeSumOnAGpu, AddsInTheOrderOfTheTree) {
     const auto memory = gpu->allocate(elements * sizeof(float));
-    const std::span<float> there(reinterpret_cast<float*>(memory.get()), elements);
+    const std::span<float> device(reinterpret_cast<float*>(memory.get()), elements);
     Gradients gradients;
     gradients.set = [&](const auto& values) {
-        gpu->to_gpu(there.data(), values.data(), there.size_bytes());
+        gpu->to_gpu(device.data(), values.data(), device.size_bytes());
         gpu->finish();
     };
     gradients.get = [&] {
         std::vector<float> values(elements);
-        gpu->to_host(values.data(), there.data(), there.size_bytes());
+        gpu->to_host(values.data(), device.data(), device.size_bytes());
         gpu->finish();
         return values;
     };
-    gradients.make_sums = [&](auto places) { return std::make_unique<program::GpuSums>(gpu, there, places); };
+    gradients.make_sums = [&](auto places) {
+        return std::make_unique<program::GpuSums>(gpu, device, places);
+    };
     expect_the_order_of_the_tree(gradients);
 }
 

@@ -48,7 +48,7 @@ DenseCopy::DenseCopy(const ServerPlan& plan, const Server& server)
     const auto& state = server.dense().state();
     checkpoint_.step = server.steps();
     program::store(state, checkpoint_);
-    for (const auto& tensor : program::StateAccess::here(state)) {
+    for (const auto& tensor : program::StateAccess::on_host(state)) {
         const auto [variable, first] = elements_of(plan.program, tensor.name);
         blocks_.push_back({tensor.name, variable, first, tensor.role == Role::parameter});
     }

@@ -47,7 +47,7 @@ DensePart::DensePart(const Program& program, std::vector<VariableBlock> blocks, 
     if (const auto counters = schedule_counters(program); !counters.operators().empty())
         counting_.emplace(counters, executor_.state(), Communicator(),
                           ExecutorOptions{.device = device, .threads = threads});
-    for (const auto& tensor : program::StateAccess::here(executor_.state()))
+    for (const auto& tensor : program::StateAccess::on_host(executor_.state()))
         state_bytes_ += tensor.view.bytes();
     for (const auto& block : blocks) {
         if (const auto type = program.variable(block.name()).type; type != DataType::float32)
@@ -73,9 +73,9 @@ void DensePart::for_range(std::size_t first, std::size_t count, const Action& ac
     if (place != places_.begin()) --place;
     for (std::size_t done = 0; done < count; ++place) {
         const auto inside = first + done - place->first;
-        const auto here = std::min(count - done, place->values.size() - inside);
-        action(*place, inside, done, here);
-        done += here;
+        const auto host = std::min(count - done, place->values.size() - inside);
+        action(*place, inside, done, host);
+        done += host;
     }
 }
 
