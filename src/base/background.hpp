@@ -26,7 +26,7 @@ class Background {
 
     /// @throws std::system_error when there can be no further thread
     template <class Function>
-    static Background beside(Function function) {
+    static Background in_thread(Function function) {
         Background made(std::make_shared<Work>());
         made.thread_ = quiet_thread<std::jthread>(
             [work = made.work_, function = std::move(function)]() mutable { work->do_now(function); });

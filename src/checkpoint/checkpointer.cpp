@@ -23,7 +23,7 @@ namespace {
 template <class Function>
 auto begun(const CheckpointOptions& options, Function function) {
     using Begun = Background<decltype(function())>;
-    return options.async ? Begun::beside(std::move(function)) : Begun::at_once(std::move(function));
+    return options.async ? Begun::in_thread(std::move(function)) : Begun::at_once(std::move(function));
 }
 
 /// What `action` throws.

@@ -268,7 +268,7 @@ Environment Agents::for_mpirun(const std::string& remote_shell) const {
             {"PRTE_MCA_ras", "^slurm,pbs,gridengine,lsf,flux"}};
 }
 
-Beside Agents::beside(const std::string& job_token) {
+EventSource Agents::event_source(const std::string& job_token) {
     coordinator_->begin_run({.job_token = job_token, .grace = options_.grace}, mpirun_names(plan_), hosts_);
     return {.fd = coordinator_->reactor().fd(),
             .serve = [this] { coordinator_->reactor().serve(); },

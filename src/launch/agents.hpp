@@ -77,7 +77,7 @@ class Agents {
     Environment for_mpirun(const std::string& remote_shell) const;
 
     /// What watch() has to look after while mpirun runs the job with this token.
-    Beside beside(const std::string& job_token);
+    EventSource event_source(const std::string& job_token);
 
     /// Some nodes have no agent and are reached by ssh.
     bool any_by_ssh() const { return !by_ssh_.empty(); }

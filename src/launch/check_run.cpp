@@ -40,7 +40,7 @@ constexpr std::chrono::seconds probes_limit{15};
 constexpr std::chrono::seconds end_limit{3};
 constexpr std::chrono::milliseconds glance{50};
 constexpr int wave_lifetime_s = 60;
-constexpr std::size_t max_strangers = 256;
+constexpr std::size_t max_unauthenticated = 256;
 constexpr std::size_t max_text = 1 << 20;
 
 /// What finds programs and libraries; a job brings it to all nodes.
@@ -203,21 +203,21 @@ class CheckRun {
     /// The first line of a connection says which node it is.
     void accept() {
         auto socket = link::accept_from(listener_);
-        if (!socket.valid() || strangers_.size() == max_strangers) return;
+        if (!socket.valid() || unauthenticated_.size() == max_unauthenticated) return;
         const int fd = socket.get();
-        strangers_[fd].socket = std::move(socket);
+        unauthenticated_[fd].socket = std::move(socket);
         reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t) { accept_from(fd); });
     }
 
     void accept_from(int fd) {
-        auto& stranger = strangers_.at(fd);
-        const bool open = drain(fd, stranger.said);
-        const auto end = stranger.said.find('\n');
-        if (end == std::string::npos && open && stranger.said.size() < 64) return;
+        auto& unauthenticated = unauthenticated_.at(fd);
+        const bool open = drain(fd, unauthenticated.said);
+        const auto end = unauthenticated.said.find('\n');
+        if (end == std::string::npos && open && unauthenticated.said.size() < 64) return;
         reactor_.forget(fd);
-        const auto words = split(std::string_view(stranger.said).substr(0, end), ' ');
-        auto socket = std::move(stranger.socket);
-        strangers_.erase(fd);
+        const auto words = split(std::string_view(unauthenticated.said).substr(0, end), ' ');
+        auto socket = std::move(unauthenticated.socket);
+        unauthenticated_.erase(fd);
         const auto number = words.size() == 2 && words[0] == nonce_ ? parse_int(words[1]) : std::nullopt;
         if (!number || *number < 0 || *number >= count() || !calls_back(*number) ||
             (!channel(*number).process && !by_launcher(*number)) || channel(*number).called.valid())
@@ -315,11 +315,11 @@ class CheckRun {
     int lifetime_s_ = 0;
     link::Reactor reactor_;
     FileDescriptor listener_;  ///< for nodes that call back
-    struct Stranger {
+    struct UnauthenticatedPeer {
         FileDescriptor socket;
         std::string said;
     };
-    std::map<int, Stranger> strangers_;
+    std::map<int, UnauthenticatedPeer> unauthenticated_;
     std::vector<Channel> channels_;
     std::vector<CheckedNode> nodes_;
     std::optional<int> centre_;

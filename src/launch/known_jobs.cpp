@@ -135,7 +135,7 @@ std::vector<JobStatus> KnownJobs::examine_all() const {
     std::map<std::string, Background<std::vector<JobStatus>>> others;
     for (const auto& record : records_)
         if (!is_submitted_only(record) && record.host != own_host && !others.contains(record.host))
-            others[record.host] = Background<std::vector<JobStatus>>::beside([this, &record] {
+            others[record.host] = Background<std::vector<JobStatus>>::in_thread([this, &record] {
                 return examine_there(record, {"status", "--json", "--here"});
             });
     std::vector<JobStatus> seen;

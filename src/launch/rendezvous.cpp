@@ -25,7 +25,7 @@ constexpr std::chrono::seconds time_to_report{3};
 
 /// With --ips the same command runs on every node, so this one must be among them. Where node 0 waits, it
 /// waits for somebody who will not come: it is told.
-void refuse_stranger(const Options& options, const Environment& environment, const Plan& plan) {
+void refuse_unnamed_machine(const Options& options, const Environment& environment, const Plan& plan) {
     if (plan.own_node || options.hostfile || plan.servers) return;
     auto briefly = options;
     briefly.start_timeout = time_to_report;
@@ -88,7 +88,7 @@ Rendezvous meet_other_nodes(const Options& options, const Environment& environme
         return meet_at_master(count, options, environment, planner, follows);
     auto plan = planner.plan(options);
     if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
-    refuse_stranger(options, environment, plan);
+    refuse_unnamed_machine(options, environment, plan);
     if (!plan.own_node) return {.plan = std::move(plan)};
     const auto rendezvous = rendezvous_of(options, plan.hosts());
     if (*plan.own_node > 0) {

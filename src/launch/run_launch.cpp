@@ -368,7 +368,7 @@ class Launch {
                 plan.hosts(), options_.network_interface, environment_, NetworkQuestions::of_this_machine()));
         if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
         if (others_.agents) {
-            options.beside = others_.agents->beside(token);
+            options.events = others_.agents->event_source(token);
             options.environment.set_all(others_.agents->for_mpirun(installed("libexec/dtrain/dtrain-rsh")));
         }
         auto ended = watch(options);

@@ -110,7 +110,7 @@ class Watch {
         status_.clear();
         read_events();
         console_.finish();
-        if (options_.beside.fd >= 0) see_what_was_lost();
+        if (options_.events.fd >= 0) see_what_was_lost();
         result_.engine_status = *engine_.poll();
         result_.engine_pid = engine_.pid();
         end_what_escaped();
@@ -124,7 +124,7 @@ class Watch {
                                        console_.reading(),
                                        console_.writing(),
                                        {options_.stop_fd, POLLIN, 0},
-                                       {options_.beside.fd, POLLIN, 0},
+                                       {options_.events.fd, POLLIN, 0},
                                        {questions_ != nullptr ? questions_->fd() : -1, POLLIN, 0}}};
         ::poll(sources.data(), sources.size(), time_left_ms());
         if (sources[0].revents != 0) take_signals();
@@ -135,21 +135,21 @@ class Watch {
             console_.write_piece();
         }
         if (sources[4].revents != 0) take_command();
-        if (sources[5].revents != 0) serve_beside();
+        if (sources[5].revents != 0) serve_events();
         if (sources[6].revents != 0) questions_->serve(result_.job, step_ != Step::running);
         if (questions_ != nullptr && questions_->take_stacks_command(result_.job))
             notify_ranks({.kind = Command::Kind::show_stacks});
     }
 
-    void serve_beside() {
-        options_.beside.serve();
-        if (result_.asked_to_stop_by == 0) result_.asked_to_stop_by = options_.beside.asked_to_stop_by();
+    void serve_events() {
+        options_.events.serve();
+        if (result_.asked_to_stop_by == 0) result_.asked_to_stop_by = options_.events.asked_to_stop_by();
     }
 
     /// mpirun may have been quicker to notice than the link.
     void see_what_was_lost() {
-        serve_beside();
-        const auto lost = options_.beside.lost();
+        serve_events();
+        const auto lost = options_.events.lost();
         if (!lost || result_.lost || result_.job.any_failed() || result_.job.all_done()) return;
         result_.lost = lost->rank;
         result_.lost_because = lost->reason;
@@ -299,7 +299,7 @@ class Watch {
                     stop_programs();
                 else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
                     go_on(Step::leaving, options_.grace + engine_cleanup);
-                else if (auto lost = options_.beside.lost ? options_.beside.lost() : std::nullopt)
+                else if (auto lost = options_.events.lost ? options_.events.lost() : std::nullopt)
                     stop_for(std::move(*lost));
                 else if (result_.lost = rank_of_lost_node(); result_.lost)
                     go_on(Step::leaving, milliseconds{0});

@@ -24,7 +24,7 @@ struct LostNode {
 };
 
 /// What wants to be looked after while the job runs: the link to the launchers of other nodes.
-struct Beside {
+struct EventSource {
     int fd = -1;  ///< readable when serve() has something to do
     std::function<void()> serve;
     std::function<int()> asked_to_stop_by;  ///< the signal that a launcher elsewhere got; 0: none
@@ -52,7 +52,7 @@ struct WatchOptions {
     int stop_fd = -1;
     std::string log_dir;       ///< for the status line
     bool status_line = false;  ///< on stderr, when that is a terminal
-    Beside beside;
+    EventSource events;
     ControlSocket* control_socket = nullptr;  ///< where others may ask about the job
     JobMetrics* metrics = nullptr;            ///< to be told what happens; none: nobody serves them
 };

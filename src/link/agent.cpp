@@ -137,7 +137,7 @@ class Following::State {
     Reactor& reactor() { return reactor_; }
     const std::optional<Followed>& outcome() const { return outcome_; }
     const std::string& lost() const { return lost_; }
-    bool is_stranger() const { return !introduced_; }
+    bool is_unauthenticated() const { return !introduced_; }
 
     std::optional<Followed> run() {
         while (!outcome_ && (lost_.empty() || accepted_)) {
@@ -347,8 +347,8 @@ const std::string& Following::lost() const {
     return state_->lost();
 }
 
-bool Following::is_stranger() const {
-    return state_->is_stranger();
+bool Following::is_unauthenticated() const {
+    return state_->is_unauthenticated();
 }
 
 std::optional<Followed> Following::run() {
@@ -370,7 +370,7 @@ Followed follow(const AgentOptions& options) {
                                 std::clamp(left, min_time_to_prove, link::time_to_prove));
             if (const auto outcome = following.run()) return *outcome;
             reason = following.lost();
-            taken = following.is_stranger();
+            taken = following.is_unauthenticated();
         } else {
             reason = std::get<std::string>(connected);
         }

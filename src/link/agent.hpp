@@ -68,7 +68,7 @@ class Following {
     /// Why the connection was lost; "" while it is there.
     const std::string& lost() const;
     /// The other side has not proven the key: it may be something else.
-    bool is_stranger() const;
+    bool is_unauthenticated() const;
 
     /// Serves until the job is over; nothing when the coordinator went away before it said anything: it may
     /// be busy, or not the coordinator.

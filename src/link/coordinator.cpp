@@ -21,8 +21,8 @@ namespace {
 using Clock = Connection::Clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t max_strangers = 1024;
-constexpr std::size_t min_strangers = 16;
+constexpr std::size_t max_unauthenticated = 1024;
+constexpr std::size_t min_unauthenticated = 16;
 constexpr int accepted_at_once = 64;  // then it is the turn of those who are in
 constexpr milliseconds poll_period{1'000};
 constexpr milliseconds time_to_say_goodbye{2'000};
@@ -30,16 +30,17 @@ constexpr std::size_t max_warnings = 8;
 
 /// A part of the descriptors that this process may have: agents, remote shells, logs and mpirun need some
 /// too.
-std::size_t strangers_allowed() {
+std::size_t unauthenticated_allowed() {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return max_strangers;
-    return std::clamp<std::size_t>(limit.rlim_cur / 4, min_strangers, max_strangers);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return max_unauthenticated;
+    return std::clamp<std::size_t>(limit.rlim_cur / 4, min_unauthenticated, max_unauthenticated);
 }
 
 }  // namespace
 
 Coordinator::Coordinator(Options options)
-    : options_(std::move(options)), reactor_(options_.now), max_strangers_(strangers_allowed()) {
+    : options_(std::move(options)), reactor_(options_.now), max_unauthenticated_(unauthenticated_allowed()) {
     reactor_.watch(options_.listener.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
     reactor_.every(poll_period, [this] { check_clock(); });
 }
@@ -54,14 +55,15 @@ void Coordinator::accept_some() {
             if (!make_room()) return listen(false);
             continue;
         }
-        if (strangers_.size() >= max_strangers_) make_room();
+        if (unauthenticated_.size() >= max_unauthenticated_) make_room();
         const int fd = socket.get();
         peers_.emplace(fd, Peer{.connection = {std::move(socket), Channel::Side::coordinator, options_.key,
                                                reactor_.now()}});
-        strangers_.push_back(fd);
+        unauthenticated_.push_back(fd);
         reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t events) { serve_peer(fd, events); });
-        serve_peer(fd,
-                   EPOLLIN);  // an agent has said something already, and is no stranger to be pushed out
+        serve_peer(
+            fd,
+            EPOLLIN);  // an agent has said something already, and is no unauthenticated peer to be pushed out
     }
 }
 
@@ -72,12 +74,13 @@ void Coordinator::listen(bool wanted) {
     reactor_.change(options_.listener.get(), wanted ? std::uint32_t{EPOLLIN} : 0);
 }
 
-/// An agent proves its key within a round trip, so the oldest stranger is the one that least likely is one.
+/// An agent proves its key within a round trip, so the oldest unauthenticated peer is the one that least
+/// likely is one.
 bool Coordinator::make_room() {
-    if (strangers_.empty()) return false;
-    const auto silent = std::find_if(strangers_.begin(), strangers_.end(),
+    if (unauthenticated_.empty()) return false;
+    const auto silent = std::find_if(unauthenticated_.begin(), unauthenticated_.end(),
                                      [this](int fd) { return !peers_.at(fd).connection.has_begun(); });
-    drop(silent == strangers_.end() ? strangers_.front() : *silent, "others came");
+    drop(silent == unauthenticated_.end() ? unauthenticated_.front() : *silent, "others came");
     return true;
 }
 
@@ -137,7 +140,7 @@ void Coordinator::accepted(int fd, const JoinRequest& request) {
         peer.leaving = true;
         return;
     }
-    std::erase(strangers_, fd);
+    std::erase(unauthenticated_, fd);
     peer.node = node;
     agents_[node] = fd;
     requests_[node] = request;
@@ -158,7 +161,7 @@ void Coordinator::drop(int fd, std::string reason) {  // a copy: it may be the p
     const auto node = peers_.at(fd).node;
     reactor_.forget(fd);
     peers_.erase(fd);
-    std::erase(strangers_, fd);
+    std::erase(unauthenticated_, fd);
     if (!node) return;
     agents_.erase(*node);
     lost_[*node] = std::move(reason);
@@ -176,8 +179,9 @@ void Coordinator::refuse_key(const std::string& peer) {
 void Coordinator::check_clock() {
     const auto now = reactor_.now();
     listen(true);
-    while (!strangers_.empty() && now - peers_.at(strangers_.front()).connection.begin() > time_to_prove)
-        drop(strangers_.front(), "it proved no key in time");
+    while (!unauthenticated_.empty() &&
+           now - peers_.at(unauthenticated_.front()).connection.begin() > time_to_prove)
+        drop(unauthenticated_.front(), "it proved no key in time");
     std::vector<int> silent;
     for (const auto& [node, fd] : agents_)
         if (const auto& connection = peers_.at(fd).connection;

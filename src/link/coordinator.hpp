@@ -100,9 +100,9 @@ class Coordinator {
 
     Options options_;
     Reactor reactor_;
-    std::map<int, Peer> peers_;  ///< by descriptor
-    std::deque<int> strangers_;  ///< descriptors of those that are no agents, oldest first
-    std::size_t max_strangers_;
+    std::map<int, Peer> peers_;        ///< by descriptor
+    std::deque<int> unauthenticated_;  ///< descriptors of those that are no agents, oldest first
+    std::size_t max_unauthenticated_;
     bool listening_ = true;
     std::map<int, int> agents_;  ///< node -> descriptor
     std::map<int, JoinRequest> requests_;

@@ -93,19 +93,19 @@ class GuardLife {
         pid_ = ::fork();
         if (pid_ == 0) become_program(program_, guard, exec_error.write_end.get());
         if (pid_ < 0) {
-            tell({.kind = GuardNews::Kind::cannot_execute, .error = errno});
+            tell({.kind = GuardEvent::Kind::cannot_execute, .error = errno});
             return false;
         }
         exec_error.write_end.reset();
-        GuardNews news{.kind = GuardNews::Kind::started, .pid = pid_};
-        if (::read(exec_error.read_end.get(), &news.error, sizeof news.error) == sizeof news.error)
-            news.kind = GuardNews::Kind::cannot_execute;
-        tell(news);
+        GuardEvent event{.kind = GuardEvent::Kind::started, .pid = pid_};
+        if (::read(exec_error.read_end.get(), &event.error, sizeof event.error) == sizeof event.error)
+            event.kind = GuardEvent::Kind::cannot_execute;
+        tell(event);
         program_.output.reset();
         return true;
     }
 
-    void tell(const GuardNews& news) { ::send(socket_, &news, sizeof news, MSG_NOSIGNAL); }
+    void tell(const GuardEvent& event) { ::send(socket_, &event, sizeof event, MSG_NOSIGNAL); }
 
     void take_signals(const SignalSource& signals) {
         while (const auto taken = signals.take())
@@ -141,7 +141,7 @@ class GuardLife {
             if (ended < 0) return errno != ECHILD;
             if (ended == pid_) {
                 pid_ = 0;
-                tell({.kind = GuardNews::Kind::ended, .pid = ended, .wait_status = status});
+                tell({.kind = GuardEvent::Kind::ended, .pid = ended, .wait_status = status});
                 stop(SIGTERM);  // what the program left behind
             }
         }
@@ -174,9 +174,9 @@ Guard::Guard(GuardedProgram program) {
     if (pid_ == 0) GuardLife(std::move(program), guard_end.get()).live();
 }
 
-std::optional<GuardNews> Guard::read_news() {
-    GuardNews news;
-    if (::recv(socket_.get(), &news, sizeof news, 0) == sizeof news) return news;
+std::optional<GuardEvent> Guard::read_event() {
+    GuardEvent event;
+    if (::recv(socket_.get(), &event, sizeof event, 0) == sizeof event) return event;
     return std::nullopt;
 }
 

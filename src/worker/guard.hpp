@@ -29,7 +29,7 @@ struct GuardedProgram {
 };
 
 /// What the guard tells the worker.
-struct GuardNews {
+struct GuardEvent {
     enum class Kind { started, cannot_execute, ended };
     Kind kind = Kind::started;
     pid_t pid = 0;        ///< started: the program
@@ -51,7 +51,7 @@ class Guard {
     int fd() const { return socket_.get(); }
 
     /// The next news, or nothing when the guard is gone. Blocks when fd() is not readable.
-    std::optional<GuardNews> read_news();
+    std::optional<GuardEvent> read_event();
 
     /// Passes a signal on to the program itself, not to what it started.
     void forward(int signal);

@@ -144,7 +144,7 @@ class Supervisor {
             last_heartbeat_ = Clock::now();
             job_.report(new_event(Event::Kind::alive));
         }
-        if (sources[0].revents != 0) take_news();
+        if (sources[0].revents != 0) take_event();
     }
 
     void tell(Event::Kind kind, std::string text) {
@@ -210,26 +210,26 @@ class Supervisor {
         return size_or_zero(job_.log);
     }
 
-    void take_news() {
-        const auto news = guard_->read_news();
-        if (!news) {
+    void take_event() {
+        const auto guard_event = guard_->read_event();
+        if (!guard_event) {
             guard_gone_ = true;
             return;
         }
-        switch (news->kind) {
-            case GuardNews::Kind::started: {
-                program_ = news->pid;
+        switch (guard_event->kind) {
+            case GuardEvent::Kind::started: {
+                program_ = guard_event->pid;
                 auto event = new_event(Event::Kind::started);
-                event.pid = news->pid;
+                event.pid = guard_event->pid;
                 event.cpus = job_.cpus;
                 job_.report(event);
                 break;
             }
-            case GuardNews::Kind::cannot_execute:
-                cannot_execute_ = news->error;
+            case GuardEvent::Kind::cannot_execute:
+                cannot_execute_ = guard_event->error;
                 break;
-            case GuardNews::Kind::ended:
-                ended_ = ExitStatus::of_wait(news->wait_status);
+            case GuardEvent::Kind::ended:
+                ended_ = ExitStatus::of_wait(guard_event->wait_status);
                 ended_us_ = cluster::now_us();
                 report_use_of_gpus();
                 note_xids();

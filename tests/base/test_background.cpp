@@ -19,7 +19,7 @@ namespace {
 
 TEST(Background, GivesWhatTheFunctionReturnsOnce) {
     auto work =
-        Background<std::string>::beside([word = std::make_unique<std::string>("word")] { return *word; });
+        Background<std::string>::in_thread([word = std::make_unique<std::string>("word")] { return *word; });
     EXPECT_TRUE(work.valid());
     EXPECT_EQ(work.get(), "word");
     EXPECT_FALSE(work.valid());
@@ -27,7 +27,7 @@ TEST(Background, GivesWhatTheFunctionReturnsOnce) {
 }
 
 TEST(Background, ThrowsWhatTheFunctionThrows) {
-    auto work = Background<void>::beside([] { throw std::runtime_error("in vain"); });
+    auto work = Background<void>::in_thread([] { throw std::runtime_error("in vain"); });
     try {
         work.get();
         FAIL() << "it did not throw";
@@ -39,7 +39,7 @@ TEST(Background, ThrowsWhatTheFunctionThrows) {
 
 TEST(Background, IsReadyWhenTheFunctionHasEnded) {
     std::binary_semaphore may_end(0);
-    auto work = Background<int>::beside([&] {
+    auto work = Background<int>::in_thread([&] {
         may_end.acquire();
         return 3;
     });
@@ -54,19 +54,19 @@ TEST(Background, IsWaitedForAtItsEndAndBeforeItGetsAnother) {
     bool first = false;
     bool second = false;
     {
-        auto work = Background<void>::beside([&] {
+        auto work = Background<void>::in_thread([&] {
             may_end.acquire();
             first = true;
         });
         may_end.release();
-        work = Background<void>::beside([&] { second = true; });
+        work = Background<void>::in_thread([&] { second = true; });
         EXPECT_TRUE(first);
     }
     EXPECT_TRUE(second);
 }
 
 TEST(Background, ItsThreadTakesNoSignals) {
-    auto work = Background<bool>::beside([] {
+    auto work = Background<bool>::in_thread([] {
         sigset_t blocked;
         ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
         return ::sigismember(&blocked, SIGTERM) == 1 && ::sigismember(&blocked, SIGUSR1) == 1;

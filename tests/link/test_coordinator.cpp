@@ -46,7 +46,7 @@ class CoordinatorTest : public testing::Test {
     }
 
     static Admission admit(const JoinRequest& request) {
-        if (request.address == "stranger") return Refused{"it is a stranger"};
+        if (request.address == "unauthenticated") return Refused{"it is an unauthenticated"};
         if (request.address == "another job")
             return Refused{.reason = "this is another job", .of_another_job = true};
         return request.wanted_node.value_or(1);
@@ -115,11 +115,12 @@ TEST_F(CoordinatorTest, TellsEachAgentItsPartAndTheEnd) {
 
 TEST_F(CoordinatorTest, RefusesWithTheReason) {
     auto options = node(1);
-    options.request.address = "stranger";
+    options.request.address = "unauthenticated";
     auto agent = started(options);
     serve_to_the_end_of(agent);
-    EXPECT_THAT(tests::message_of([&] { agent.get(); }), HasSubstr("refuses this node: it is a stranger"));
-    EXPECT_EQ(coordinator_->take_refusal(), "here (127.0.0.1): it is a stranger");
+    EXPECT_THAT(tests::message_of([&] { agent.get(); }),
+                HasSubstr("refuses this node: it is an unauthenticated"));
+    EXPECT_EQ(coordinator_->take_refusal(), "here (127.0.0.1): it is an unauthenticated");
     EXPECT_EQ(coordinator_->take_refusal(), std::nullopt);
     EXPECT_FALSE(coordinator_->here(1));
 }
@@ -137,7 +138,7 @@ TEST_F(CoordinatorTest, AQuestionOfAnotherJobDisturbsNobody) {
         return !asking.lost().empty();
     });
     EXPECT_EQ(asking.lost(), "this is another job");
-    EXPECT_FALSE(asking.is_stranger());
+    EXPECT_FALSE(asking.is_unauthenticated());
     EXPECT_EQ(coordinator_->take_refusal(), std::nullopt);
 }
 

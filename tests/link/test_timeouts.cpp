@@ -166,7 +166,7 @@ TEST_F(TimeoutTest, AAgentLosesACoordinatorThatSaysNothing) {
     now_ += max_silence;
     for (int round = 0; round < 10; ++round) agents_.front()->reactor().serve();
     EXPECT_EQ(agents_.front()->lost(), "it says nothing any more");
-    EXPECT_FALSE(agents_.front()->is_stranger());
+    EXPECT_FALSE(agents_.front()->is_unauthenticated());
 }
 
 TEST_F(TimeoutTest, WhoProvesNoKeyIsGivenUpByBothSides) {
@@ -175,19 +175,19 @@ TEST_F(TimeoutTest, WhoProvesNoKeyIsGivenUpByBothSides) {
     auto socket = connect_to("127.0.0.1", options.port, seconds(5));
     Following agent(options, std::move(std::get<FileDescriptor>(socket)), time_to_prove,
                     [this] { return now_; });
-    const auto stranger = connected();
+    const auto unauthenticated = connected();
     for (int round = 0; round < 10; ++round) {
         agent.reactor().serve();
         coordinator_->reactor().wait(milliseconds(20));
     }
     EXPECT_EQ(agent.lost(), "");
-    EXPECT_TRUE(agent.is_stranger());
+    EXPECT_TRUE(agent.is_unauthenticated());
     now_ += time_to_prove + seconds(1);
     agent.reactor().serve();
     coordinator_->reactor().serve();
     EXPECT_THAT(agent.lost(), HasSubstr("has not answered for 5 s"));
     char byte = 0;
-    EXPECT_EQ(::recv(stranger.get(), &byte, 1, MSG_DONTWAIT), 0) << "closed";
+    EXPECT_EQ(::recv(unauthenticated.get(), &byte, 1, MSG_DONTWAIT), 0) << "closed";
 }
 
 TEST(Follow, APortThatSaysNothingIsNamedWithItsHolder) {
@@ -250,7 +250,7 @@ TEST_F(TimeoutTest, AAgentGetsInBehindMoreStrangersThanThereAreDescriptors) {
 }
 
 TEST_F(TimeoutTest, WithoutADescriptorNothingIsTriedForAWhile) {
-    const auto stranger = connected();
+    const auto unauthenticated = connected();
     add_agents(1);
     std::optional<FewDescriptors> none(0);
     coordinator_->reactor().serve();

@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-using Kind = GuardNews::Kind;
+using Kind = GuardEvent::Kind;
 
 /// Long enough that a tree which ends within it did not wait for SIGKILL.
 constexpr auto long_grace = 60s;
@@ -38,16 +38,16 @@ class GuardTest : public testing::Test {
 
     int out() const { return out_.get(); }
 
-    std::optional<GuardNews> news() {
+    std::optional<GuardEvent> event() {
         if (!wait_readable(guard_->fd())) {
-            ADD_FAILURE() << "no news";
+            ADD_FAILURE() << "no event";
             return std::nullopt;
         }
-        return guard_->read_news();
+        return guard_->read_event();
     }
 
     pid_t started() {
-        const auto told = news();
+        const auto told = event();
         if (!told || told->kind != Kind::started) {
             ADD_FAILURE() << "the program did not start";
             return -1;
@@ -56,7 +56,7 @@ class GuardTest : public testing::Test {
     }
 
     ExitStatus ended() {
-        const auto told = news();
+        const auto told = event();
         if (!told || told->kind != Kind::ended) {
             ADD_FAILURE() << "the program did not end";
             return {};
@@ -65,7 +65,7 @@ class GuardTest : public testing::Test {
     }
 
     void expect_guard_ends_well() {
-        EXPECT_FALSE(news().has_value());
+        EXPECT_FALSE(event().has_value());
         EXPECT_TRUE(guard_->reap());
         EXPECT_TRUE(descendants_of(::getpid()).empty());
     }
@@ -118,11 +118,11 @@ TEST_F(GuardTest, TellsWhyAProgramCannotBeExecuted) {
                                       .argv = {"x"},
                                       .output = std::move(pipe.write_end),
                                       .grace = long_grace});
-        const auto told = news();
+        const auto told = event();
         ASSERT_TRUE(told);
         EXPECT_EQ(told->kind, Kind::cannot_execute);
         EXPECT_EQ(told->error, each.error);
-        while (news()) {
+        while (event()) {
         }
         EXPECT_TRUE(guard_->reap());
     }
@@ -346,11 +346,11 @@ TEST_F(GuardTest, AKilledGuardIsNoticedAndItsTreeEndedByTheWorker) {
                   auto pipe = Pipe::open();
                   Guard guard(shell("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & wait",
                                     std::move(pipe.write_end), 100ms));
-                  const auto told = guard.read_news();
+                  const auto told = guard.read_event();
                   if (!told || told->kind != Kind::started) return 1;
                   if (!parse_int(read_line(pipe.read_end.get()))) return 2;
                   ::kill(descendants_of(::getpid()).front(), SIGKILL);
-                  if (guard.read_news()) return 3;
+                  if (guard.read_event()) return 3;
                   if (guard.reap()) return 4;
                   end_descendants(100ms);
                   if (!descendants_of(::getpid()).empty()) return 5;

@@ -36,7 +36,7 @@ class ServerError : public Error {
 struct WantedRows {
     std::uint32_t table = 0;
     std::span<const std::int64_t> ids = {};
-    bool peeks = false;  ///< changes nothing in the table
+    bool reads_only = false;  ///< changes nothing in the table
 };
 
 /// What a trainer needs to know of its servers.

@@ -59,7 +59,7 @@ class Client::PullMessages {
 
     RowRequest::Part write(Open& open, const WantedRows& wanted) {
         std::ranges::copy(wanted.ids,
-                          open.message.ask_rows(wanted.table, wanted.ids.size(), wanted.peeks).begin());
+                          open.message.ask_rows(wanted.table, wanted.ids.size(), wanted.reads_only).begin());
         const auto section = open.sections++;
         client_->answers_.at(open.request).takers = open.sections;
         return {open.request, section};
@@ -89,7 +89,7 @@ Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullMessages& mess
                      .counts = std::vector<std::size_t>(servers)};
     const auto ask = [&](std::size_t server, std::span<const std::int64_t> ids) {
         if (ids.empty()) return;
-        const WantedRows part{wanted.table, ids, wanted.peeks};
+        const WantedRows part{wanted.table, ids, wanted.reads_only};
         asked.parts[server].push_back(ids.size() == max ? messages.send(server, part)
                                                         : messages.add(server, part));
         asked.counts[server] += ids.size();
@@ -231,7 +231,7 @@ void Client::drop_old_prefetches() {
 }
 
 std::optional<Client::RowRequest> Client::prefetched(const WantedRows& wanted) {
-    if (wanted.peeks) return std::nullopt;
+    if (wanted.reads_only) return std::nullopt;
     const auto found = std::ranges::find_if(prefetched_, [&](const RowRequest& asked) {
         return asked.table == wanted.table && asked.step == steps_ &&
                std::ranges::equal(asked.ids, wanted.ids);

@@ -6,8 +6,8 @@
 
 namespace dtrain::ps {
 
-std::size_t PullGroup::add(std::uint32_t table, BatchIds ids, bool peeks) {
-    members_.push_back({table, std::move(ids), peeks});
+std::size_t PullGroup::add(std::uint32_t table, BatchIds ids, bool reads_only) {
+    members_.push_back({table, std::move(ids), reads_only});
     return members_.size() - 1;
 }
 
@@ -17,7 +17,7 @@ void PullGroup::ask_all() {
         // Of a step that was not finished.
         if (const auto left = std::exchange(member.asked, std::nullopt)) client_->drop_rows(*left);
         member.ids.read();
-        wanted.push_back({member.table, member.ids.ids(), member.peeks});
+        wanted.push_back({member.table, member.ids.ids(), member.reads_only});
     }
     auto asked = client_->ask_rows(wanted);
     for (std::size_t i = 0; i < members_.size(); ++i) members_[i].asked = std::move(asked[i]);

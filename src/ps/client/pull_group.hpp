@@ -21,7 +21,7 @@ class PullGroup {
     explicit PullGroup(Client& client) : client_(&client) {}
 
     /// @returns the number of this lookup
-    std::size_t add(std::uint32_t table, BatchIds ids, bool peeks);
+    std::size_t add(std::uint32_t table, BatchIds ids, bool reads_only);
 
     /// Waits. @param out rows of the whole batch; those of padding become zeros
     void take(std::size_t number, std::span<float> out);
@@ -30,7 +30,7 @@ class PullGroup {
     struct Member {
         std::uint32_t table;
         BatchIds ids;
-        bool peeks;
+        bool reads_only;
         std::optional<Client::RowRequest> asked = {};
     };
 

@@ -80,7 +80,7 @@ void ServerSaver::begin(const SaveOrder& order) {
                      .checkpoint = io::checkpoint_name(order.folder),
                      .which = which,
                      .step = save.steps});
-    save.dense = Background<std::string>::beside(
+    save.dense = Background<std::string>::in_thread(
         [copy = DenseCopy(plan_, server_), folder = order.folder] { return copy.write(folder); });
 }
 

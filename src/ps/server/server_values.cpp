@@ -21,8 +21,8 @@ void Server::give_values(std::size_t trainer, MessageReader reader) {
         auto& table = tables_[section->table];
         const auto ids = section->ids();
         const auto rows = writer.add_values(section->table, ids.size(), table.width());
-        if (section->peeks)
-            table.peek(ids, rows);
+        if (section->reads_only)
+            table.find(ids, rows);
         else
             table.pull(ids, rows);
         writer.set_size(table.size());

@@ -67,7 +67,7 @@ void export_csv(const SparseTable& table, const std::filesystem::path& path) {
         std::vector<float> weights(rows_at_once * table.width());
         for (std::size_t at = 0; at < ids.size(); at += rows_at_once) {
             const auto part = std::span(ids).subspan(at, std::min(rows_at_once, ids.size() - at));
-            table.peek(part, std::span(weights).first(part.size() * table.width()));
+            table.find(part, std::span(weights).first(part.size() * table.width()));
             for (std::size_t i = 0; i < part.size(); ++i) {
                 append(lines, part[i]);
                 for (const auto weight : std::span(weights).subspan(i * table.width(), table.width())) {
@@ -100,7 +100,7 @@ void export_hdf5(const SparseTable& table, const std::filesystem::path& path) {
         for (std::size_t at = 0; at < ids.size(); at += rows_of_block) {
             const auto part = std::span(ids).subspan(at, std::min(rows_of_block, ids.size() - at));
             auto* const buffer = writer.buffer();
-            table.peek(part, {reinterpret_cast<float*>(buffer), part.size() * table.width()});
+            table.find(part, {reinterpret_cast<float*>(buffer), part.size() * table.width()});
             writer.write(buffer, part.size() * row_bytes, offset);
             offset += static_cast<std::int64_t>(part.size() * row_bytes);
         }

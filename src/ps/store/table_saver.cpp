@@ -164,7 +164,7 @@ TableSaver::Progress TableSaver::step(std::size_t bytes, bool may_wait) {
     const auto rows = std::clamp<std::size_t>(bytes / save.header.row_bytes, 1, left);
     if (table_.go_on_with_snapshot(rows) && !save.is_out_of_memory) return Progress::working;
     save.touches = {};
-    save.file = Background<TableFile>::beside([&save] { return complete(save); });
+    save.file = Background<TableFile>::in_thread([&save] { return complete(save); });
     return Progress::taken;
 }
 

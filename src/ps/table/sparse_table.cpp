@@ -160,12 +160,12 @@ bool SparseTable::read_row(const HashedId& id, const FoundRow& row, std::span<fl
     return row.bytes != nullptr;
 }
 
-void SparseTable::peek(std::span<const std::int64_t> ids, std::span<float> rows) const {
+void SparseTable::find(std::span<const std::int64_t> ids, std::span<float> rows) const {
     check_sizes(ids.size(), rows.size());
     const auto width = options_.width;
     std::vector<std::size_t> missing;
     if (is_shared(ids.size()))
-        missing = peek_together(ids, rows);
+        missing = find_together(ids, rows);
     else
         index_.look_up(ids, [&](std::size_t i, const HashedId& id, const FoundRow& row) {
             if (!read_row(id, row, rows.subspan(i * width, width)) && spill_) missing.push_back(i);

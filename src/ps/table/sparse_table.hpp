@@ -68,7 +68,7 @@ class SparseTable {
     void set_dict_size(std::optional<std::uint64_t> dict_size) { options_.dict_size = dict_size; }
 
     /// From now on large batches are shared by these threads. Nothing else changes by it, not a bit. One call
-    /// at a time then, peek() too.
+    /// at a time then, find() too.
     /// @param team outlives the table's use; null: the caller's thread does all
     void work_with(TableTeam* team) { team_ = team; }
 
@@ -80,7 +80,7 @@ class SparseTable {
 
     /// For evaluation and export: changes nothing. Without admission, an id that has no row reads as it would
     /// begin, else as zeros.
-    void peek(std::span<const std::int64_t> ids, std::span<float> rows) const;
+    void find(std::span<const std::int64_t> ids, std::span<float> rows) const;
 
     /// Adds up gradients of the same id and updates its row once. Ids without a row get one, or with
     /// admission their gradients are dropped.
@@ -202,7 +202,7 @@ class SparseTable {
     bool is_shared(std::size_t ids) const { return team_ != nullptr && team_->is_for(ids); }
     void give_birth(TableTeam::Left& left, const HashedId& id);
     void pull_together(std::span<const std::int64_t> ids, std::span<float> rows);
-    std::vector<std::size_t> peek_together(std::span<const std::int64_t> ids, std::span<float> rows) const;
+    std::vector<std::size_t> find_together(std::span<const std::int64_t> ids, std::span<float> rows) const;
     template <class Step>
     void push_together(std::span<const std::int64_t> ids, const Step& step);
 

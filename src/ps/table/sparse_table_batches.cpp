@@ -85,7 +85,7 @@ void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<flo
     });
 }
 
-std::vector<std::size_t> SparseTable::peek_together(std::span<const std::int64_t> ids,
+std::vector<std::size_t> SparseTable::find_together(std::span<const std::int64_t> ids,
                                                     std::span<float> rows) const {
     std::vector<std::size_t> missing;
     in_rounds(ids.size(), [&](std::size_t first, std::size_t last) {

@@ -156,7 +156,7 @@ std::optional<Section> MessageReader::next() {
     const auto payload = rest_.first(section.payload);
     rest_ = rest_.subspan(section.payload);
     return Section{section.table,
-                   (section.flags & peeks_flag) != 0,
+                   (section.flags & reads_only_flag) != 0,
                    (section.flags & each_once_flag) != 0,
                    section.first,
                    section.count,
@@ -190,7 +190,8 @@ void MessageWriter::set_request(std::uint64_t request) {
 }
 
 std::span<std::byte> MessageWriter::add_section(const Section& section, std::size_t payload) {
-    const auto flags = (section.peeks ? peeks_flag : 0) | (section.has_each_id_once ? each_once_flag : 0);
+    const auto flags =
+        (section.reads_only ? reads_only_flag : 0) | (section.has_each_id_once ? each_once_flag : 0);
     const SectionBytes bytes{section.table, flags, section.first, section.count, padded(payload)};
     const auto at = last_section_ = content_.size();
     content_.resize(at + sizeof(bytes) + padded(payload));
@@ -217,9 +218,9 @@ void MessageWriter::ask_dense(std::uint64_t first, std::uint64_t count) {
     add_section({.first = first, .count = count}, 0);
 }
 
-std::span<std::int64_t> MessageWriter::ask_rows(std::uint32_t table, std::uint64_t count, bool peeks) {
-    return as<std::int64_t>(
-        add_section({.table = table, .peeks = peeks, .count = count}, count * sizeof(std::int64_t)));
+std::span<std::int64_t> MessageWriter::ask_rows(std::uint32_t table, std::uint64_t count, bool reads_only) {
+    return as<std::int64_t>(add_section({.table = table, .reads_only = reads_only, .count = count},
+                                        count * sizeof(std::int64_t)));
 }
 
 MessageWriter::Rows MessageWriter::add_rows(std::uint32_t table, std::uint64_t count, std::uint64_t width,

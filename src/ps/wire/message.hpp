@@ -89,7 +89,7 @@ constexpr std::size_t pushed_width(std::size_t width, bool has_statistics) {
 
 struct Section {
     std::uint32_t table = dense_parameters;
-    bool peeks = false;  ///< pull: changes nothing in the table
+    bool reads_only = false;  ///< pull: changes nothing in the table
     /// push: what the trainer says of its rows of this table in this step. Who believes it and is told wrong
     /// updates a row twice.
     bool has_each_id_once = false;
@@ -142,7 +142,7 @@ class MessageWriter {
     /// Asks for elements.
     void ask_dense(std::uint64_t first, std::uint64_t count);
     /// Asks for rows.
-    std::span<std::int64_t> ask_rows(std::uint32_t table, std::uint64_t count, bool peeks);
+    std::span<std::int64_t> ask_rows(std::uint32_t table, std::uint64_t count, bool reads_only);
     struct Rows {
         std::span<std::int64_t> ids;
         std::span<float> values;

@@ -22,7 +22,7 @@ struct HeaderBytes {
 };
 static_assert(sizeof(HeaderBytes) == 32);
 
-inline constexpr std::uint32_t peeks_flag = 1;
+inline constexpr std::uint32_t reads_only_flag = 1;
 inline constexpr std::uint32_t each_once_flag = 2;
 
 struct SectionBytes {

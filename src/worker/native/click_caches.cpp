@@ -31,7 +31,7 @@ constexpr auto max_pause = 200ms;
 constexpr auto line_every = 60s;  // where there is no terminal
 
 /// What the console is to say of the caches of a node.
-struct News {
+struct CachesMade {
     std::vector<std::string> damages;
     std::vector<std::string> made;
 };
@@ -42,27 +42,27 @@ std::vector<std::filesystem::path> logs_of(const Job& job) {
     return logs;
 }
 
-News prepare(const Job& job, io::CacheWatch& watch) {
+CachesMade prepare(const Job& job, io::CacheWatch& watch) {
     const auto layout = click_layout_in(job.train_data.file, job.click_columns);
-    News news;
+    CachesMade made;
     for (const auto& log : logs_of(job)) {
         const auto cache = io::prepare_click_cache(log, layout, *job.click_cache, watch);
         const auto& flaw = cache.flaw;
-        if (flaw && flaw->is_damage) news.damages.push_back(flaw->what + "; it is made anew");
+        if (flaw && flaw->is_damage) made.damages.push_back(flaw->what + "; it is made anew");
         if (cache.is_new)
-            news.made.push_back(
+            made.made.push_back(
                 fmt::format("cache     {}: {}, made of {}{}\n", cache.file.string(),
                             bytes_text(static_cast<std::int64_t>(std::filesystem::file_size(cache.file))),
                             log.string(), flaw && !flaw->is_damage ? "; " + flaw->what : ""));
     }
-    return news;
+    return made;
 }
 
 /// A node's work, and what came of it.
 class Work {
   public:
     explicit Work(const Job& job)
-        : thread_(Background<News>::beside([this, &job] { return prepare(job, watch_); })) {}
+        : thread_(Background<CachesMade>::in_thread([this, &job] { return prepare(job, watch_); })) {}
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
     ~Work() { watch_.stops = true; }
@@ -71,7 +71,7 @@ class Work {
         if (!thread_.valid()) return true;
         if (!thread_.is_ready()) return false;
         try {
-            news_ = thread_.get();
+            made_ = thread_.get();
         } catch (const UsageError& refused) {
             refusal_ = refused.what();
         } catch (const Error&) {
@@ -84,7 +84,7 @@ class Work {
 
     // When it has ended.
     const std::optional<std::string>& refusal() const { return refusal_; }
-    const News& news() const { return news_; }
+    const CachesMade& made() const { return made_; }
 
     std::string progress() const {
         const auto all = std::max<std::int64_t>(1, watch_.all);
@@ -97,8 +97,8 @@ class Work {
   private:
     io::CacheWatch watch_;
     std::optional<std::string> refusal_;
-    News news_;
-    Background<News> thread_;
+    CachesMade made_;
+    Background<CachesMade> thread_;
 };
 
 /// Tells those who wait how far the work of this rank is.
@@ -149,9 +149,9 @@ void prepare_click_caches(const Job& job, const Communicator& world, const Commu
         pause = std::min<std::chrono::milliseconds>(2 * pause, max_pause);
     }
     throw_together(world, work ? work->refusal() : std::nullopt);
-    const auto news = work ? work->news() : News();
-    for (const auto& damage : gathered(news.damages, world)) console.complain(damage);
-    for (const auto& made : gathered(news.made, world)) console.print(made);
+    const auto made = work ? work->made() : CachesMade();
+    for (const auto& damage : gathered(made.damages, world)) console.complain(damage);
+    for (const auto& line : gathered(made.made, world)) console.print(line);
 }
 
 }  // namespace dtrain::native

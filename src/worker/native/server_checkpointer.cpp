@@ -78,7 +78,7 @@ void ServerCheckpointer::begin(const CheckpointHeader& header) {
                  : std::vector<std::string>();
     servers_.begin_save(std::filesystem::absolute(folder), {since_, saves_changes});
     trainer_part_ =
-        Background<void>::beside([file = folder / trainer_file, checkpoint = std::move(checkpoint)] {
+        Background<void>::in_thread([file = folder / trainer_file, checkpoint = std::move(checkpoint)] {
             save_checkpoint(file, checkpoint);
         });
 }
@@ -88,7 +88,7 @@ void ServerCheckpointer::begin_rows(const CheckpointHeader& header) {
     if (rows.optimizer.empty()) return;
     static_cast<CheckpointHeader&>(rows) = header;
     const auto file = io::temporary_path(*path_) / rows_file(trainers_.rank(), trainers_.size());
-    rows_part_ = Background<void>::beside([file, rows = std::move(rows)] { save_checkpoint(file, rows); });
+    rows_part_ = Background<void>::in_thread([file, rows = std::move(rows)] { save_checkpoint(file, rows); });
 }
 
 bool ServerCheckpointer::part_is_written() const {
@@ -114,9 +114,9 @@ void ServerCheckpointer::commit() {
 void ServerCheckpointer::complete() {
     auto write_manifest = servers_.finish_save();
     trainer_part_.get();
-    completion_ = Background<void>::beside([write_manifest = std::move(write_manifest), path = *path_,
-                                            keep = settings_.files.keep,
-                                            folder = CheckpointFolder(*settings_.dir, settings_.run)] {
+    completion_ = Background<void>::in_thread([write_manifest = std::move(write_manifest), path = *path_,
+                                               keep = settings_.files.keep,
+                                               folder = CheckpointFolder(*settings_.dir, settings_.run)] {
         write_manifest();
         io::complete_directory(path);
         folder.publish(path, keep, ps::needs_of);

@@ -103,9 +103,9 @@ class ClientTest : public testing::Test {
         client_->drop_dense_values();
     }
 
-    std::vector<float> rows(const std::vector<std::int64_t>& ids, bool peeks = false) {
+    std::vector<float> rows(const std::vector<std::int64_t>& ids, bool reads_only = false) {
         std::vector<float> out(ids.size(), 77);
-        client_->pull_rows({0, ids, peeks}, out);
+        client_->pull_rows({0, ids, reads_only}, out);
         return out;
     }
 

@@ -209,10 +209,10 @@ TEST_F(ClientTest, BatchesThatGoInSeveralMessagesHaveTheSameBits) {
                         client.drop_dense_values();
                         if (mode != ServerMode::sync) client.flush();
                     }
-                    const auto peeked = rows({-50, 5, 5, -8, 1000}, true);
-                    found.insert(found.end(), peeked.begin(), peeked.end());
+                    const auto read = rows({-50, 5, 5, -8, 1000}, true);
+                    found.insert(found.end(), read.begin(), read.end());
                     for (const auto& server : servers_) {
-                        // In the order of their births.
+                        // In the order of their insertion.
                         server->tables()[0].for_each([&](const TableRow& row) {
                             found.insert(found.end(),
                                          {static_cast<float>(row.id), row.weights[0], row.shows, row.clicks});
@@ -242,7 +242,7 @@ TEST_F(ClientTest, NobodySeesAPushThatHasNotComeWhole) {
         behind_message_ = [&](std::size_t /*server*/) {
             ++messages;
             std::vector<float> values(ids.size());
-            servers_[0]->tables()[0].peek(ids, values);
+            servers_[0]->tables()[0].find(ids, values);
             EXPECT_THAT(values, Each(messages < 7 ? 0 : -1)) << messages;
         };
         client.push_rows(0, ids, std::vector<float>(ids.size(), 1), true);
@@ -349,7 +349,7 @@ TEST_F(ClientTest, DictSizeIsOfAllServersTogetherHoweverTheyShareTheIds) {
                 rows(ids);
                 rows(ids);
             }
-            rows(ids_on(1, 2, 3, 100000), true);  // peeks make none
+            rows(ids_on(1, 2, 3, 100000), true);  // reads_only make none
             EXPECT_EQ(message_of<DictSizeError>([&] { client.flush(); }), "");
             // A server that has all of them refuses by itself.
             const std::uint32_t one_with_room = on_first == 0 ? 0 : 1;

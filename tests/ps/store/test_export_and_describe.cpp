@@ -53,7 +53,7 @@ TEST(ExportTable, CsvAndHdf5HaveTheBitsOfEveryRow) {
     EXPECT_TRUE(std::ranges::is_sorted(ids));
     ASSERT_EQ(ids.size(), table.size());
     Floats expected(weights.size());
-    table.peek(ids, expected);
+    table.find(ids, expected);
     EXPECT_EQ(weights, expected);
 
     std::istringstream lines(bytes_of(folder / "clicks.csv"));

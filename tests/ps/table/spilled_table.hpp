@@ -76,9 +76,9 @@ class Twins {
             const auto expected = action(plain);
             EXPECT_EQ(action(spilled), expected) << "operation " << what;
         };
-        const auto read = [&](auto& table, bool peeks) {
+        const auto read = [&](auto& table, bool reads_only) {
             Floats rows(values.size());
-            peeks ? table.peek(batch, rows) : table.pull(batch, rows);
+            reads_only ? table.find(batch, rows) : table.pull(batch, rows);
             return rows;
         };
         if (what < 8) {

@@ -35,7 +35,7 @@ std::vector<double> all_rows(const SparseTable& table) {
     std::vector<std::int64_t> ids(ids_of_program);
     for (std::int64_t id = 0; id < ids_of_program; ++id) ids[static_cast<std::size_t>(id)] = id;
     std::vector<float> rows(ids.size() * table.width());
-    table.peek(ids, rows);
+    table.find(ids, rows);
     return {rows.begin(), rows.end()};
 }
 

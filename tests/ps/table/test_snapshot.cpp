@@ -137,7 +137,7 @@ TEST(Snapshot, TakesOnlyWhatChanged) {
     table.end_snapshot(true);
 
     table.pull(Ids{1, 2, 3}, rows);  // on the same day
-    table.peek(Ids{1, 2, 9}, rows);
+    table.find(Ids{1, 2, 9}, rows);
     table.push({Ids{3}, Floats(3)});
     table.pull(Ids{5}, std::span(rows).first(3));
     table.erase(1);

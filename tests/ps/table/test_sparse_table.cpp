@@ -36,9 +36,9 @@ Floats pulled(SparseTable& table, const Ids& ids) {
     return rows;
 }
 
-Floats peeked(const SparseTable& table, const Ids& ids) {
+Floats found(const SparseTable& table, const Ids& ids) {
     Floats rows(ids.size() * table.width(), -9.0F);
-    table.peek(ids, rows);
+    table.find(ids, rows);
     return rows;
 }
 
@@ -61,7 +61,7 @@ TEST(SparseTable, RowsDoNotDependOnTheOrderInWhichIdsCome) {
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) pulled(backward, {*id});
     EXPECT_EQ(table_content(forward), table_content(backward));
     EXPECT_EQ(forward.size(), ids.size());
-    EXPECT_EQ(pulled(forward, ids), peeked(SparseTable(small()), ids));
+    EXPECT_EQ(pulled(forward, ids), found(SparseTable(small()), ids));
 }
 
 TEST(SparseTable, AnIdThatComesTwiceHasOneRow) {
@@ -76,10 +76,10 @@ TEST(SparseTable, PushTakesTheGradientOff) {
     options.initializer = ConstantRow{10};
     SparseTable table(options);
     table.push({Ids{1, -1}, Floats{1, 2, 3, 4}});
-    EXPECT_THAT(peeked(table, {-1, 1, 2}), ElementsAre(7, 6, 9, 8, 10, 10));
+    EXPECT_THAT(found(table, {-1, 1, 2}), ElementsAre(7, 6, 9, 8, 10, 10));
     EXPECT_EQ(table.size(), 2U);
     table.push({Ids{1}, Floats{1, 1}}, {.step = 2, .learning_rate = 0.5});
-    EXPECT_THAT(peeked(table, {1}), ElementsAre(8.5, 7.5));
+    EXPECT_THAT(found(table, {1}), ElementsAre(8.5, 7.5));
 }
 
 TEST(SparseTable, AddsGradientsOfAnIdInTheOrderOfTheBatchAndUpdatesOnce) {
@@ -90,10 +90,10 @@ TEST(SparseTable, AddsGradientsOfAnIdInTheOrderOfTheBatchAndUpdatesOnce) {
     // 2^24 + 1 is 2^24 in floats: of 1, 2^24, -2^24 only one order leaves 1, and other orders leave 0.
     constexpr float large = 16777216;
     table.push({Ids{4, 4, 9, 4}, Floats{large, -large, 2, 1}});
-    EXPECT_THAT(peeked(table, {4, 9}), ElementsAre(-1, -2));
+    EXPECT_THAT(found(table, {4, 9}), ElementsAre(-1, -2));
     table.push({Ids{4, 4, 9, 4}, Floats{1, large, 2, -large}});
     // Velocity 0.5 * 1 + 0 and 0.5 * 2 + 2.
-    EXPECT_THAT(peeked(table, {4, 9}), ElementsAre(-1.5, -5));
+    EXPECT_THAT(found(table, {4, 9}), ElementsAre(-1.5, -5));
 }
 
 TEST(SparseTable, LargeBatchesAreManySmallOnes) {
@@ -199,7 +199,7 @@ TEST(SparseTable, PeekChangesNothing) {
     SparseTable table(small());
     pulled(table, {1});
     const auto before = table_content(table);
-    peeked(table, {1, 2, 3});
+    found(table, {1, 2, 3});
     EXPECT_EQ(table_content(table), before);
 }
 
@@ -210,7 +210,7 @@ TEST(SparseTable, RefusesWrongSizes) {
                   table.pull(Ids{1, 2}, three);
               }),
               "table 'clicks': 3 floats came with 2 ids, expected 2 for each");
-    EXPECT_NE(message_of([&] { table.peek(Ids{1, 2}, three); }), "");
+    EXPECT_NE(message_of([&] { table.find(Ids{1, 2}, three); }), "");
     EXPECT_NE(message_of([&] { table.push({Ids{1}, three}); }), "");
     EXPECT_EQ(message_of([&] {
                   table.push({Ids{1}, Floats{1, 1}, Floats{1}});
@@ -275,10 +275,10 @@ TEST(SparseTable, AdmitsAnIdAtItsNthPull) {
     }
     EXPECT_EQ(table.counts().dropped, 2U);
     const auto first = pulled(table, {5});
-    EXPECT_EQ(first, peeked(SparseTable(small()), {5}));
+    EXPECT_EQ(first, found(SparseTable(small()), {5}));
     EXPECT_EQ(table.size(), 1U);
     table.push({Ids{5}, Floats{1, 1}});
-    EXPECT_THAT(peeked(table, {5, 6}), ElementsAre(first[0] - 1, first[1] - 1, 0, 0));
+    EXPECT_THAT(found(table, {5, 6}), ElementsAre(first[0] - 1, first[1] - 1, 0, 0));
 }
 
 TEST(SparseTable, AdmitsTheSameIdsByProbabilityEverywhere) {
@@ -313,12 +313,12 @@ TEST(SparseTable, RejectsGradientsThatAreNotFinite) {
                                                   testing::Pair(4, ElementsAre(-largest, -1, 0, 0, 0))));
     table.push({Ids{5, 5, 2}, Floats{largest, 0, largest, 0, 1, 1}});
     EXPECT_EQ(table.counts().rejected, 3U);
-    EXPECT_THAT(peeked(table, {5, 2}), ElementsAre(0, 0, -4, -4));
+    EXPECT_THAT(found(table, {5, 2}), ElementsAre(0, 0, -4, -4));
 
     options.reject_not_finite = false;
     SparseTable trusting(options);
     trusting.push({Ids{1}, Floats{1, nan}});
-    EXPECT_TRUE(std::isnan(peeked(trusting, {1})[1]));
+    EXPECT_TRUE(std::isnan(found(trusting, {1})[1]));
 }
 
 TableOptions with_statistics() {

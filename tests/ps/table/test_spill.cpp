@@ -280,8 +280,8 @@ TEST(Spill, TellsWhenTheDiskFailsAndLosesNothing) {
     EXPECT_THAT(failure, HasSubstr("File too large"));
     twins.expect_alike();
     Floats expected(4 * 9000), found(expected.size());
-    twins.plain.peek(many_ids(9000), expected);
-    twins.spilled.peek(many_ids(9000), found);
+    twins.plain.find(many_ids(9000), expected);
+    twins.spilled.find(many_ids(9000), found);
     EXPECT_EQ(found, expected);
 }
 

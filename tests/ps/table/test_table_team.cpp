@@ -181,7 +181,7 @@ class TeamTwins {
             }
             try {
                 if (what < 8)
-                    table.peek(batch.ids, rows);
+                    table.find(batch.ids, rows);
                 else if (what < 13)
                     table.pull(batch.ids, rows);
                 else

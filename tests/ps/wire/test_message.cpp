@@ -57,7 +57,7 @@ TEST_F(Messages, HaveWhatWasWritten) {
     const auto second = reader.next();
     EXPECT_EQ(second->table, 2U);
     EXPECT_TRUE(second->has_each_id_once);
-    EXPECT_FALSE(second->peeks);
+    EXPECT_FALSE(second->reads_only);
     EXPECT_THAT(second->ids(), ElementsAre(-1, INT64_MIN));
     EXPECT_THAT(second->floats_behind_ids(6), ElementsAre(1, 2, 3, 4, 5, 6));
     EXPECT_FALSE(reader.next());
@@ -71,7 +71,7 @@ TEST_F(Messages, AskForRowsAndTellTexts) {
     MessageReader reader(pulled);
     EXPECT_EQ(reader.next()->count, 2U);
     const auto rows = reader.next();
-    EXPECT_TRUE(rows->peeks);
+    EXPECT_TRUE(rows->reads_only);
     EXPECT_FALSE(rows->has_each_id_once);
     EXPECT_THAT(rows->ids(), ElementsAre(7));
     MessageWriter join(*transports_[0], {.kind = MessageKind::join});
