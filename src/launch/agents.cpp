@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_complaints{15'000};
-constexpr milliseconds poll_interval{100};
+constexpr milliseconds time_between_polls{100};
 constexpr milliseconds before_ssh{5'000};  // launchers that are started together are there by then
 constexpr milliseconds before_check_complains{2'000};
 constexpr std::size_t named_at_once = 8;
@@ -158,7 +158,7 @@ bool Agents::gather(const std::function<bool()>& must_leave) {
     std::optional<OrderProbe> order;
     if (named_ && strays_end_it_) order.emplace(options_, plan_, environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
-        coordinator_->reactor().wait(poll_interval);
+        coordinator_->reactor().wait(time_between_polls);
         if (must_leave()) return false;
         if (const auto refusal = coordinator_->take_refusal()) {
             const auto text = "a node cannot take part: " + *refusal;
@@ -187,7 +187,7 @@ void Agents::gather_for_check() {
     bool complained = false;
     SshProbe ssh(environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
-        coordinator_->reactor().wait(poll_interval);
+        coordinator_->reactor().wait(time_between_polls);
         if (const auto refusal = coordinator_->take_refusal())
             give_up("a node cannot take part: " + *refusal);
         absent = missing();

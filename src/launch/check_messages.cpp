@@ -94,10 +94,10 @@ std::optional<FromChecked> parse_from_checked(std::string_view line, const std::
 
 NodeInfo with_machine_info(NodeInfo info, const std::string& text) {
     try {
-        const auto info = json::parse(text);
-        const auto& mpi = info.at("mpi");
+        const auto report = json::parse(text);
+        const auto& mpi = report.at("mpi");
         info.mpi = trimmed(text_or_nothing(mpi.at("flavour")) + " " + text_or_nothing(mpi.at("version")));
-        const auto& versions = info.at("versions");
+        const auto& versions = report.at("versions");
         info.nccl = text_or_nothing(versions.at("nccl"));
         info.cuda_runtime = text_or_nothing(versions.at("cuda_runtime"));
         info.cuda_driver = text_or_nothing(versions.at("cuda_driver"));
@@ -105,23 +105,23 @@ NodeInfo with_machine_info(NodeInfo info, const std::string& text) {
         info.nccl_built = text_if_given(versions, "nccl_built");
         info.nccl_needed = text_if_given(versions, "nccl_needed");
         info.nccl_cuda = text_if_given(versions, "nccl_cuda");
-        const auto& visible = info.at("cuda_visible_devices");
+        const auto& visible = report.at("cuda_visible_devices");
         info.gpus = static_cast<int>(visible.at("devices").size());
         info.gpu_error = text_or_nothing(visible.at("error"));
         std::set<std::string> models;
         for (const auto& device : visible.at("devices"))
-            for (const auto& gpu : info.at("gpus")) {
+            for (const auto& gpu : report.at("gpus")) {
                 if (gpu.at("index") != device.at("gpu")) continue;
                 models.insert(text_or_nothing(gpu.at("model")));
                 std::ranges::move(issues_of(gpu), std::back_inserter(info.gpu_issues));
             }
         // Where the machine names none, those of the driver are what programs see.
-        if (info.at("gpus").empty() && info.contains("other_gpus"))
-            for (const auto& gpu : info.at("other_gpus"))
+        if (report.at("gpus").empty() && report.contains("other_gpus"))
+            for (const auto& gpu : report.at("other_gpus"))
                 std::ranges::move(issues_of(gpu), std::back_inserter(info.gpu_issues));
         models.erase("");
         info.gpu_models = fmt::format("{}", fmt::join(models, ", "));
-        for (const auto& adapter : info.at("adapters"))
+        for (const auto& adapter : report.at("adapters"))
             info.rdma = info.rdma || adapter.at("rdma").get<bool>();
     } catch (const json::exception& error) {
         throw Error(fmt::format("dtrain-worker --info=json gives no report of a machine: {}", error.what()));

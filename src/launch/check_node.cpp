@@ -49,12 +49,12 @@ NodeInfo gather_info(const CheckTask& task, const Environment& environment) {
     for (const auto& [name, value] : task.variables) of_job.set(name, value);
     const auto worker = this_executable().parent_path().parent_path().parent_path() / "bin" / "dtrain-worker";
     try {
-        const auto info =
+        const auto said =
             run_and_capture({.argv = {worker.string(), "--info=json"}, .environment = of_job}, report_limit);
-        if (info.status.success())
-            info = with_machine_info(info, info.out);
+        if (said.status.success())
+            info = with_machine_info(info, said.out);
         else
-            info.worker_error = info.err.empty() ? info.status.to_string() : one_line(trimmed(info.err));
+            info.worker_error = said.err.empty() ? said.status.to_string() : one_line(trimmed(said.err));
     } catch (const Error& error) {
         info.worker_error = error.what();
     }
