@@ -69,7 +69,7 @@ class Products {
             if (in != sizes.features) add(y, weight, x, false, true);
             in = out;
         }
-        all_ = gpu_->recorded([this] {
+        all_ = gpu_->captured([this] {
             for (const auto& product : products_) product->run();
         });
     }

@@ -28,8 +28,8 @@ class GpuPlace final : public Place {
     std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
                                                  const kernels::KernelArguments& arguments) override;
 
-    std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) override {
-        return lasting(gpu_->recorded(give));
+    std::unique_ptr<kernels::Kernel> captured(const std::function<void()>& give) override {
+        return lasting(gpu_->captured(give));
     }
 
     std::vector<StateTensor> device_state(const State& state) override;

@@ -70,7 +70,7 @@ class Updates {
             kernels_.push_back(
                 eager::place().make_kernel(op.type, {bound(op.inputs), bound(op.outputs), op.attributes}));
         }
-        recorded_ = eager::place().recorded([this] { run_kernels(); });
+        captured_ = eager::place().captured([this] { run_kernels(); });
     }
 
     void run() {
@@ -79,8 +79,8 @@ class Updates {
             leaf->gradient.on_device();
         }
         eager::place().write_state_to_device(state_);
-        if (recorded_)
-            recorded_->run();
+        if (captured_)
+            captured_->run();
         else
             run_kernels();
         for (const auto& leaf : leaves_) {
@@ -98,7 +98,7 @@ class Updates {
     State state_;
     std::vector<eager::Value> made_;
     std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
-    std::unique_ptr<kernels::Kernel> recorded_;  // all of them, or none
+    std::unique_ptr<kernels::Kernel> captured_;  // all of them, or none
 };
 
 // Last layer first, as backward passes make gradients: sums over all of them are made in this order.

@@ -40,7 +40,7 @@ class Place {
 
     /// All that `give` runs, which is not run now but at each run() of what is returned; null where that
     /// gains nothing.
-    virtual std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) = 0;
+    virtual std::unique_ptr<kernels::Kernel> captured(const std::function<void()>& give) = 0;
 
     /// What a State has, there.
     virtual std::vector<StateTensor> device_state(const State& state) = 0;

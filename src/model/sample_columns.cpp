@@ -150,7 +150,7 @@ std::int64_t count_of(const Samples& samples, const ModelSpec& spec, Fed fed) {
                             given.name),
                 given.name);
     std::optional<std::int64_t> count;
-    for (const auto& spec : specs_of(spec, fed)) count = checked_values(samples, spec, count);
+    for (const auto& each : specs_of(spec, fed)) count = checked_values(samples, each, count);
     return count.value();
 }
 

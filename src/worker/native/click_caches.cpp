@@ -151,7 +151,7 @@ void prepare_click_caches(const Job& job, const Communicator& world, const Commu
     throw_together(world, work ? work->refusal() : std::nullopt);
     const auto made = work ? work->made() : CachesMade();
     for (const auto& damage : gathered(made.damages, world)) console.complain(damage);
-    for (const auto& line : gathered(made.made, world)) console.print(line);
+    for (const auto& cache : gathered(made.made, world)) console.print(cache);
 }
 
 }  // namespace dtrain::native
