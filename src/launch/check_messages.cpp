@@ -31,7 +31,7 @@ namespace {
 
 constexpr const char* task_key = "task";
 constexpr const char* peers_key = "peers";
-constexpr const char* info_key = "info";
+constexpr const char* info_key = "facts";
 constexpr const char* probe_key = "probe";
 
 std::string text_or_nothing(const json& value) {

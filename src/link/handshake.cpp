@@ -67,10 +67,10 @@ Agreement agree(const Key& key, const StreamKey& to_coordinator, const StreamKey
     std::string content(text_of(to_coordinator.data(), to_coordinator.size()));
     content += text_of(to_agent.data(), to_agent.size());
     content += said;
-    Agreement out{.proof_of_coordinator = mac(key, "coordinator", content),
-                  .proof_of_agent = mac(key, "agent", content),
-                  .keys = {.to_coordinator = stream_key(key, "to coordinator", content),
-                           .to_agent = stream_key(key, "to agent", content)}};
+    Agreement out{.proof_of_coordinator = mac(key, "head", content),
+                  .proof_of_agent = mac(key, "follower", content),
+                  .keys = {.to_coordinator = stream_key(key, "to head", content),
+                           .to_agent = stream_key(key, "to follower", content)}};
     ::sodium_memzero(content.data(), content.size());
     return out;
 }

@@ -15,11 +15,12 @@ namespace {
 
 using nlohmann::json;
 
+/// Names on the wire are those of dtrain 0.1, so that launchers of two versions can say that they differ.
 template <class T>
 struct Name;
 template <>
 struct Name<JoinRequest> {
-    static constexpr const char* text = "join";
+    static constexpr const char* text = "hello";
 };
 template <>
 struct Name<Refused> {
@@ -27,7 +28,7 @@ struct Name<Refused> {
 };
 template <>
 struct Name<Accepted> {
-    static constexpr const char* text = "accepted";
+    static constexpr const char* text = "welcome";
 };
 template <>
 struct Name<CheckCall> {
@@ -63,7 +64,7 @@ struct Name<StopJob> {
 };
 template <>
 struct Name<FinalLine> {
-    static constexpr const char* text = "final_line";
+    static constexpr const char* text = "last_words";
 };
 template <>
 struct Name<JobEnded> {

@@ -165,8 +165,9 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
         options.command = {"--print-completion=" + args.shell};
     } else if (dashes != arguments.end()) {
         if (!options.command.empty())
-            throw UsageError(fmt::format("unknown option or arg \"{}\" before --; see dtrain-worker --help",
-                                         options.command.front()));
+            throw UsageError(
+                fmt::format("unknown option or argument \"{}\" before --; see dtrain-worker --help",
+                            options.command.front()));
         options.task = Options::Task::supervise;
         options.command.assign(dashes + 1, arguments.end());
         if (options.command.empty())

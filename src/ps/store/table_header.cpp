@@ -56,7 +56,7 @@ json json_of(const TableHeader& header) {
             {"base", header.base ? json(*header.base) : json()},
             {"step", header.step},
             {"day", header.day},
-            {"inserted", header.counts.inserted},
+            {"born", header.counts.inserted},
             {"evicted", header.counts.evicted},
             {"rejected", header.counts.rejected},
             {"dropped", header.counts.dropped},
@@ -78,7 +78,7 @@ TableHeader header_from(const json& value) {
     if (const auto& base = value.at("base"); !base.is_null()) header.base = base.get<std::string>();
     value.at("step").get_to(header.step);
     value.at("day").get_to(header.day);
-    value.at("inserted").get_to(header.counts.inserted);
+    value.at("born").get_to(header.counts.inserted);
     value.at("evicted").get_to(header.counts.evicted);
     value.at("rejected").get_to(header.counts.rejected);
     value.at("dropped").get_to(header.counts.dropped);
