@@ -22,7 +22,7 @@ using cluster::Event;
 constexpr std::size_t max_clients = 64;
 constexpr std::size_t max_question = 64;
 constexpr std::size_t max_answer = 64 * 1024 * 1024;
-constexpr std::size_t max_stacks = 256 * 1024;  // of one rank
+constexpr std::size_t max_stacks = 256 * 1024;  // per rank
 
 bool is_own_user(int socket) {
     ucred peer{};

@@ -30,7 +30,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds stop_overhead{7000};   // in addition to --grace: for mpirun and the workers to exit
-constexpr seconds first_timeout{30};          // with an etcd that has never answered
+constexpr seconds first_timeout{30};          // until etcd answers for the first time
 constexpr std::size_t max_value = 1'000'000;  // etcd refuses requests above 1.5 MB
 constexpr int status_failed_node = 101;       // Paddle's ELASTIC_EXIT_CODE
 constexpr int status_failed_range = 3;

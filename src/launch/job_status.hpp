@@ -29,7 +29,7 @@ struct JobStatus {
 /// A table of jobs.
 std::string status_table(const std::vector<JobStatus>& jobs, std::int64_t now_us);
 
-/// One job, rank by rank.
+/// The status of one job, rank by rank.
 std::string status_text(const JobStatus& job, std::int64_t now_us);
 
 /// For programs: an array of objects; parse_statuses() reads it.

@@ -36,7 +36,6 @@ std::optional<std::string> vain_wait(std::string_view log);
 
 /// The system loader's error for a program with a missing library: "error while loading shared libraries:
 /// libmpi.so.40: cannot open shared object file: No such file or directory".
-/// libmpi.so.40: cannot open shared object file: No such file or directory".
 std::optional<std::string> loader_complaint(std::string_view log);
 
 /// Whether the log has a line such as Paddle's "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID

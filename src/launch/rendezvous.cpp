@@ -110,7 +110,7 @@ Rendezvous meet_for_check(const Options& options, const Environment& environment
     }
     const auto rendezvous = rendezvous_of(options, plan.hosts());
     auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
-    if (!listener.valid()) return {.plan = std::move(plan)};  // a job of this name runs here
+    if (!listener.valid()) return {.plan = std::move(plan)};  // port taken: a job of this name runs here
     Rendezvous out{.agents =
                        std::make_unique<Agents>(std::move(listener), rendezvous, plan, options, environment)};
     out.agents->gather_for_check();

@@ -61,9 +61,7 @@ void Coordinator::accept_some() {
                                                reactor_.now()}});
         unauthenticated_.push_back(fd);
         reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t events) { serve_peer(fd, events); });
-        serve_peer(fd,
-                   EPOLLIN);  // an agent has already sent its proof, so that it is not dropped as an
-                              // unauthenticated peer
+        serve_peer(fd, EPOLLIN);  // an agent has already sent its proof, and must not be dropped
     }
 }
 
