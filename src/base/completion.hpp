@@ -13,8 +13,7 @@ struct Completion {
     std::vector<std::string> programs;  ///< the program, then its aliases
     std::vector<OptionText> options;
     std::vector<CommandText> commands;
-    std::string args;                    ///< description of the arguments that are not options: "training
-                                         ///< script"
+    std::string args;                    ///< name of the arguments after the options: "training script"
     bool program_behind_dashes = false;  ///< another program's command line follows after --
 };
 

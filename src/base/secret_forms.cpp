@@ -18,8 +18,7 @@ struct Form {
     std::string_view prefix;
     std::string_view others;  ///< characters allowed in the rest besides ASCII letters and digits
     std::size_t min = 0;      ///< minimum length of the rest
-    bool mixed = false;       ///< the rest must have upper-case and lower-case letters and digits, since the
-                              ///< prefix alone is weak evidence
+    bool mixed = false;       ///< the rest must mix upper case, lower case and digits (weak prefix)
 };
 
 constexpr std::array<Form, 20> forms{{

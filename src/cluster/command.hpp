@@ -17,8 +17,7 @@ struct Command {
         give_way,     ///< another rank has failed, and no launcher will report it: stop the program, and exit
         show_stacks,  ///< report where the program is, and continue
         pass_on,      ///< forward `signal` to the program
-        end,  ///< the process that started this rank is ending, or gone: stop the program with `signal`, and
-              ///< exit
+        end,          ///< this rank's parent is ending, or gone: stop the program with `signal`, and exit
     };
 
     Kind kind = Kind::stop;

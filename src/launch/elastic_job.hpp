@@ -30,8 +30,7 @@ struct ElasticStartEnd {
     int stopped_by = 0;                   ///< signal
     bool ordered = false;                 ///< stopped by StartOrder::stop
     std::vector<std::size_t> lost_nodes;  ///< node ranks whose ranks never reported their end
-    std::vector<int> absent_nodes;        ///< nodes that could neither follow nor be reached, so nothing was
-                                          ///< started
+    std::vector<int> absent_nodes;        ///< nodes that could neither follow nor be reached: not started
 };
 
 using StartAsCoordinator = std::function<ElasticStartEnd(const StartOrder&)>;

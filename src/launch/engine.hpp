@@ -21,10 +21,9 @@ Engine choose_engine(const std::string& wanted, bool allocated, bool has_srun);
 
 /// How to control the ranks behind a running launch backend, and what to do if it does not obey.
 struct RankControl {
-    bool by_lines = false;  ///< commands are lines on the backend's stdin; else signals to it
-    int death_signal = 0;   ///< sent to the backend when the launcher dies; 0: the end of its stdin has that
-                            ///< effect
-    int at_once = 0;        ///< signal to the backend that ends all ranks without grace
+    bool by_lines = false;          ///< commands are lines on the backend's stdin; else signals to it
+    int death_signal = 0;           ///< sent to the backend when the launcher dies; 0: its stdin ends instead
+    int at_once = 0;                ///< signal to the backend that ends all ranks without grace
     std::optional<SlurmStep> step;  ///< the job step that must be ended if the backend is killed
 
     /// mpirun forwards SIGALRM, USR1 and USR2 within milliseconds, and kills its ranks if told to end.

@@ -30,8 +30,7 @@ struct MeasuredRank {
     RankView view;
     bool has_log_here = false;      ///< on the launcher's machine
     std::int64_t started_us = 0;    ///< since 1970, by its node's clock; 0: not started yet
-    std::int64_t heartbeat_us = 0;  ///< when the launcher received the last heartbeat; 0: none yet, or the
-                                    ///< rank sends none
+    std::int64_t heartbeat_us = 0;  ///< when the launcher received the last heartbeat; 0: none
 };
 
 struct JobSnapshot {

@@ -25,8 +25,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds poll_interval{100};
 constexpr std::chrono::seconds clock_skew{60};
-constexpr std::chrono::seconds time_to_begin{5};  ///< limit for a log on another node to appear, before it is
-                                                  ///< reported as missing
+constexpr std::chrono::seconds time_to_begin{5};  ///< then a log on another node counts as missing
 
 /// The main rank: rank 0, or worker 0 in a parameter-server job.
 int speaker_of(const JobView& view) {

@@ -28,8 +28,7 @@ struct JobRecord {
     std::string socket;              ///< where the launcher answers requests; "": nowhere
     int size = 0;                    ///< number of ranks; 0 while it is not known
     std::vector<std::string> hosts;  ///< its nodes, named as in the plan
-    std::string pid_space;           ///< the scope in which `pid` is valid, see own_pid_space(); "": not
-                                     ///< known
+    std::string pid_space;           ///< where `pid` is valid, see own_pid_space(); "": unknown
 
     friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };

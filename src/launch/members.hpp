@@ -18,8 +18,7 @@ struct MemberPlace {
     std::string host;
     std::optional<int> port;          ///< nothing: any free port of this machine
     bool own_choice = false;          ///< the user gave the port
-    std::optional<std::size_t> node;  ///< index among the nodes that joined at --master; nothing: determined
-                                      ///< by the host
+    std::optional<std::size_t> node;  ///< index among the nodes joined at --master; nothing: see `host`
 };
 
 struct StagePlaces {

@@ -23,8 +23,7 @@ namespace {
 /// Contiguous ranks: a part of an MPMD command line.
 struct Part {
     cluster::Role role = cluster::Role::trainer;
-    std::string host;  ///< mpirun's name of the node, if it must be specified; "": mpirun fills the nodes in
-                       ///< order
+    std::string host;  ///< mpirun's name of the node, if needed; "": mpirun fills the nodes in order
     int ranks = 0;
 };
 

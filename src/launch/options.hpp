@@ -110,8 +110,7 @@ struct ParsedOptions {
     std::optional<std::string> text;             ///< --help and the like: print this and exit with 0
     std::map<std::string, std::string> origins;  ///< origin of each value that is not the default
     std::vector<std::string> notices;            ///< logged as warnings
-    std::vector<std::string> hints;              ///< logged as hints: options that may not mean what the user
-                                                 ///< intended
+    std::vector<std::string> hints;              ///< logged as hints: options that may be a mistake
 };
 
 /// Parsing ends at the first argument that is not an option; everything after it belongs to the script. Later

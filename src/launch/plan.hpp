@@ -99,15 +99,13 @@ struct PlanInput {
     std::string log_dir;
     std::string working_dir;
     std::vector<cluster::HostSlots> hostfile;       ///< content of --hostfile
-    std::optional<cluster::Allocation> allocation;  ///< whose nodes are used; not given: the nodes come from
-                                                    ///< the options
+    std::optional<cluster::Allocation> allocation;  ///< whose nodes are used; not given: those of the options
     Engine engine = Engine::mpirun;
     std::string remote_shell;        ///< the scheduler's remote shell, for mpirun; "": ssh
     std::vector<JoinedNode> joined;  ///< the nodes that joined at --master, this one first
     std::set<std::string> own_addresses;
     PortSource ports;
-    int attempt = 1;  ///< counts the plans for the same job; each attempt gets other ports, if dtrain chooses
-                      ///< them
+    int attempt = 1;  ///< number of the plan for this job; each gets other ports, if dtrain chooses them
 };
 
 /// Plans a job. Pure except for `input.ports`.

@@ -18,8 +18,7 @@ namespace dtrain::launch {
 struct Rendezvous {
     std::optional<int> followed;     ///< it was an agent: exit status of the job, which is over
     std::unique_ptr<Agents> agents;  ///< it is the coordinator of these agents
-    std::optional<Plan> plan;        ///< it is the coordinator: the plan, if it does not depend on joining
-                                     ///< nodes
+    std::optional<Plan> plan;        ///< as coordinator: the plan, unless it depends on joining nodes
 };
 
 /// The launcher of the first node coordinates the job, and those of the other nodes are its agents.

@@ -45,8 +45,7 @@ struct Ending {
     std::string lost_node;                  ///< the node that no longer responded
     std::string lost_because;               ///< the reason, if known; else ""
     std::string machine;                    ///< host name of the machine where dtrain-launch runs
-    std::string machine_info;               ///< that machine's info about its ranks that could not report
-                                            ///< themselves
+    std::string machine_info;               ///< its info about ranks there that could not report themselves
 };
 
 /// How one rank ended.
@@ -66,13 +65,11 @@ struct RankEnd {
     int pid = 0;                    ///< of the program; 0: unknown
     std::optional<double> seconds;  ///< from its start to its end
     std::string detail;             ///< what went wrong, or its machine's info about the end
-    std::string exception;          ///< Python exception in its log; "" if there is none, or the log was not
-                                    ///< searched
+    std::string exception;          ///< Python exception in its log; "": none, or not searched
     std::string error;              ///< dtrain's own error in its log; "" if there is none
     bool followed = false;     ///< it ended by itself because of the cause's error, which all ranks threw
     bool told = false;         ///< it reported the cause's error before it was stopped
-    bool consequence = false;  ///< according to its log it was ended by a signal while others failed by
-                               ///< themselves
+    bool consequence = false;  ///< its log says that it got SIGTERM, while others failed by themselves
     /// Whether it exited with its own status although it was stopped: it may have failed at the same time.
     bool exited_while_stopped() const { return how == How::stopped_by_us && status.signal == 0; }
     friend bool operator==(const RankEnd&, const RankEnd&) = default;

@@ -22,8 +22,7 @@ struct StartCommand {
 /// Info about one start of a job.
 struct StartInfo {
     std::string token;                               ///< identifies all of its processes
-    std::optional<int> restarts;                     ///< number of restarts before this start; not set if the
-                                                     ///< job is never restarted
+    std::optional<int> restarts;                     ///< before this one; not set if none are possible
     std::string run = {};                            ///< id of the job, set together with `restarts`
     std::optional<std::chrono::seconds> heartbeats;  ///< interval of each node's heartbeats
     std::optional<std::string> gloo_folder = {};     ///< for PADDLE_GLOO_FS_PATH on several nodes

@@ -54,8 +54,7 @@ struct WatchOptions {
     bool status_line = false;  ///< on stderr, when that is a terminal
     EventSource events;
     ControlSocket* control_socket = nullptr;  ///< where clients may ask about the job
-    JobMetrics* metrics = nullptr;            ///< updated with the job's events; null if no metrics are
-                                              ///< served
+    JobMetrics* metrics = nullptr;            ///< updated with the job's events; null without metrics
 };
 
 struct Watched {

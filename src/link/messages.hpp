@@ -20,13 +20,11 @@ struct JoinRequest {
     std::string version;    ///< dtrain's version
     std::string host_name;  ///< the machine's own host name
     int node_count = 0;
-    std::string address;             ///< its entry in `nodes`, or --host; "" if there is none
-    std::optional<int> wanted_node;  ///< value of --rank
-    std::vector<std::string> nodes;  ///< the list of nodes it was started with; empty: the nodes meet at
-                                     ///< --master
+    std::string address;                             ///< its entry in `nodes`, or --host; "" if there is none
+    std::optional<int> wanted_node;                  ///< value of --rank
+    std::vector<std::string> nodes;                  ///< its list of nodes; empty: the nodes meet at --master
     std::vector<std::vector<std::string>> ranks;     ///< GPUs of each of its ranks
-    std::optional<int> servers;                      ///< how many of its ranks, the first ones, are parameter
-                                                     ///< servers
+    std::optional<int> servers;                      ///< number of parameter servers, its first ranks
     std::string visible_gpus;                        ///< CUDA_VISIBLE_DEVICES of its programs
     std::map<std::string, std::string> assignments;  ///< assignments of its ranks, as in write_assignments
     std::string log_dir;                             ///< absolute, on its own disk
@@ -34,8 +32,7 @@ struct JoinRequest {
     std::string run_mode;              ///< as in --run_mode
     std::vector<std::string> program;  ///< argv of its ranks
     std::string working_dir;           ///< working directory of its ranks, absolute
-    bool leads = false;                ///< it considers itself node 0, and asks whether the coordinator does
-                                       ///< so, too
+    bool leads = false;                ///< it considers itself node 0; does the receiver do so, too?
     bool check = false;                ///< it wants its machine inspected, without a job
     friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };

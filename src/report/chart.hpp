@@ -16,8 +16,7 @@ struct ChartPoint {
 struct ChartLine {
     std::string name;
     std::vector<ChartPoint> points;
-    std::vector<std::string> sources = {};  ///< the corresponding rows and columns of the page's data: "epoch
-                                            ///< train_loss"
+    std::vector<std::string> sources = {};  ///< row kind and column in the page's data: "epoch train_loss"
 };
 
 struct Chart {

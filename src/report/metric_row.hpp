@@ -30,8 +30,7 @@ struct MetricRow {
     double time = 0;         ///< seconds since 1970
     double seconds = 0;      ///< since the training of this run began
     std::int64_t epoch = 0;  ///< current or completed epoch, from 1 on
-    std::int64_t step = 0;   ///< completed steps since the very first one, including those of runs before a
-                             ///< --resume
+    std::int64_t step = 0;   ///< completed since the very first one, including runs before a --resume
     std::vector<Measured> values = {};
     friend bool operator==(const MetricRow&, const MetricRow&) = default;
 
