@@ -25,7 +25,7 @@ std::optional<int> follow_check(const RendezvousPoint& rendezvous, const link::J
                                 const Options& options, const Environment& environment,
                                 const std::function<bool()>& must_leave);
 
-/// Conditions under which this machine leaves a job that goes on.
+/// Conditions under which this machine leaves a job that continues without it.
 struct Leaving {
     std::function<bool()> must_leave;           ///< polled
     std::function<void(int signal)> on_signal;  ///< called on a signal that asks this node to leave

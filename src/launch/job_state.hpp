@@ -96,7 +96,7 @@ class JobState {
     // Counters, since they are queried after every event of perhaps 80,000 ranks.
     int up_ = 0, ended_ = 0, done_ = 0, failed_ = 0;
     int done_service_ranks_ = 0, stopped_service_ranks_ = 0;
-    int idle_ = 0;  ///< ranks that have not ended
+    int idle_ = 0;  ///< idle ranks that have not ended
     std::int64_t last_end_us_ = 0;
     bool stop_asked_ = false;
     bool stopped_after_failure_ = false;

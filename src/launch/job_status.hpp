@@ -32,7 +32,7 @@ std::string status_table(const std::vector<JobStatus>& jobs, std::int64_t now_us
 /// The status of one job, rank by rank.
 std::string status_text(const JobStatus& job, std::int64_t now_us);
 
-/// For programs: an array of objects; parse_statuses() reads it.
+/// JSON for programs: an array of objects; parse_statuses() reads it back.
 std::string to_json(const std::vector<JobStatus>& jobs);
 std::vector<JobStatus> parse_statuses(std::string_view json);
 
