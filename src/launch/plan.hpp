@@ -26,7 +26,7 @@ struct RankPlan {
     int index = 0;  ///< index within the role; equal to `rank` in collective jobs
     int local_rank = 0;
     std::string endpoint;
-    std::vector<std::string> gpus;  ///< ids as given by users: "4", "GPU-8932f937"; empty for a CPU rank
+    std::vector<std::string> gpus;  ///< ids as shown to users: "4", "GPU-8932f937"; empty for a CPU rank
     cluster::RankAssignment assignment;
     std::string reason;  ///< why these processors were chosen
 };

@@ -25,7 +25,7 @@ struct RankInfo {
     std::string host;              ///< the node's own host name, if it was reported
     bool is_here = true;           ///< on the machine where dtrain-launch runs
     int local_rank = 0;
-    std::vector<std::string> gpus;  ///< ids as given by users; empty: none
+    std::vector<std::string> gpus;  ///< ids as shown to users; empty: none
     std::string log;                ///< absolute path
     std::string mpirun_name;        ///< its node's name in mpirun
     friend bool operator==(const RankInfo&, const RankInfo&) = default;

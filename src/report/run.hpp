@@ -24,7 +24,7 @@ struct RankPlace {
     std::string role = "trainer";
     std::string host;
     int local_rank = 0;
-    std::vector<std::string> gpus = {};  ///< ids as given by users
+    std::vector<std::string> gpus = {};  ///< ids as shown to users
     std::string cpus = {};               ///< "0-3"; "" if unknown
     std::string log = {};                ///< its file; "": it has no log of its own
     friend bool operator==(const RankPlace&, const RankPlace&) = default;
