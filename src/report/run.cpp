@@ -84,7 +84,7 @@ ordered_json json_of(const std::optional<Failure>& failure) {
     return {{"headline", failure->headline}, {"facts", list_of(failure->info)}, {"text", failure->text}};
 }
 
-/// A list's items, made by `read` of each.
+/// The items of a list, each converted by `read`.
 template <class Read>
 auto items_of(const ordered_json& list, const Read& read) {
     std::vector<decltype(read(list))> items;
