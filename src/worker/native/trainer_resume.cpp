@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Where a Trainer stands, for checkpoints.
+// Trainer: writing and reading the training state of checkpoints.
 #include <algorithm>
 #include <array>
 #include <bit>
