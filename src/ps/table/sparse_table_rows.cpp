@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of a sparse table, what is not training: rows that are put in or go, and snapshots of all.
+// SparseTable: everything except training: inserting and evicting rows, and snapshots.
 #include <algorithm>
 #include <cstring>
 #include <vector>
