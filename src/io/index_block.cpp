@@ -23,7 +23,7 @@ std::string sum_line(std::string_view name, std::size_t bytes, std::string_view 
 }
 
 std::size_t index_block_bytes(std::string_view name, std::size_t json_bytes) {
-    // The line has the same length for every sum, and for every size of the same number of digits.
+    // The length of the line depends only on the number of digits of the size.
     const auto line = sum_line(name, std::bit_ceil(json_bytes), "").size();
     return std::bit_ceil(std::max(min_bytes, json_bytes + line + 16));
 }
