@@ -47,7 +47,7 @@ class StoredArrays {
     /// Sets all arrays to the first rank's values. Collective.
     void broadcast_from_first(const Communicator& communicator) const;
 
-    /// A copy of all values, for set_to().
+    /// A copy of all values, as input for set_to().
     std::vector<std::byte> values() const;
     void set_to(std::span<const std::byte> values) const;
 

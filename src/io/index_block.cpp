@@ -38,7 +38,7 @@ void put_index_block(std::string& content, std::string_view name, std::string_vi
 std::optional<std::size_t> index_block_in(std::string_view content, std::string_view name) {
     if (!content.starts_with(name)) return std::nullopt;
     const auto words = split(content.substr(name.size(), content.find('\n') - name.size()), ' ');
-    return words.size() > 2 ? parse_int<std::size_t>(words[2]) : std::nullopt;  // "", "of", "512"
+    return words.size() > 2 ? parse_int<std::size_t>(words[2]) : std::nullopt;  // words: "", "of", "512"
 }
 
 std::optional<std::string_view> json_of_index_block(std::string_view content, std::string_view name) {

@@ -38,7 +38,7 @@ struct GuardEvent {
     int wait_status = 0;  ///< ended: status from waitpid
 };
 
-/// The worker's side.
+/// The worker's interface to the guard.
 class Guard {
   public:
     /// Forks the guard, which starts the program.

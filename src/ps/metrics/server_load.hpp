@@ -16,7 +16,7 @@ struct ServerLoad {
     std::size_t max_waiting = 0;  ///< maximum number of pulls waiting for other trainers at the same time
 };
 
-/// Adds its own lifetime to a histogram.
+/// Adds its own lifetime, from construction to destruction, to a histogram.
 class Timed {
   public:
     explicit Timed(LogHistogram& times) : times_(times) {}

@@ -51,7 +51,7 @@ class DensePart {
     /// update on a GPU
     void bring();
 
-    /// Calls bring(). @throws UsageError when there are not so many elements
+    /// Calls bring(). @throws UsageError if the range exceeds the elements
     void read(std::size_t first, std::span<float> values);
 
     /// A value that the program has computed, such as a learning rate. Waits for the GPU.

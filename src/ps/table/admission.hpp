@@ -29,7 +29,7 @@ class TouchCounters {
     /// Halves all counts, so that ids not seen lately make room.
     void halve();
 
-    /// For checkpoints.
+    /// All counters, for checkpoints.
     std::span<std::uint8_t> cells() { return cells_; }
     std::span<const std::uint8_t> cells() const { return cells_; }
 

@@ -12,7 +12,7 @@
 
 namespace dtrain::ps {
 
-// Whether the row is to stay.
+// Applies decay to the row's shows and clicks; returns whether the row stays.
 bool SparseTable::ages(std::byte* row) const {
     const auto& rules = *options_.statistics;
     auto [shows, clicks, last_day] = layout_.statistics_of(row);

@@ -50,7 +50,8 @@ struct TrainSettings {
     std::int64_t epochs = 10;
     std::int64_t batch = 32;                   ///< per (virtual) rank; unused if global_batch is set
     std::optional<std::int64_t> global_batch;  ///< of all ranks together
-    int virtual_ranks = 0;                     ///< ranks over which gradients are averaged; 0: the real ranks
+    int virtual_ranks = 0;                     ///< number of virtual ranks that compute gradients; 0: the
+                                               ///< real ranks do
     LastBatch last_batch = LastBatch::repeat;
     std::uint64_t seed = 0;
     Optimizer optimizer = Adam{};
@@ -135,7 +136,7 @@ struct Job {
 /// (with the value and what is allowed), missing data
 Job parse_job(std::string_view text, const std::filesystem::path& file);
 
-/// parse_job() of a file's content. @throws UsageError also when the file cannot be read.
+/// parse_job() of a file's content. @throws UsageError also if the file cannot be read
 Job read_job(const std::filesystem::path& file);
 
 /// "classifier" or "click_through".
