@@ -34,8 +34,7 @@ double microseconds_of(const dtrain::Communicator& world, std::size_t bytes) {
     const auto begin = std::chrono::steady_clock::now();
     add_up(times);
     const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - begin;
-    return world.sum(spent.count() / times) / world.size();  // the mean over the ranks, as nccl-tests reports
-                                                             // it
+    return world.sum(spent.count() / times) / world.size();  // the mean over ranks, as in nccl-tests
 }
 
 }  // namespace

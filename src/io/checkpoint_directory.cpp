@@ -63,9 +63,8 @@ void begin_directory(const std::filesystem::path& path) {
         const auto temporary = temporary_path(path);
         std::filesystem::remove_all(temporary);
         if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
-        if (::mkdir(temporary.c_str(), 0777) != 0)
-            fail_at(errno, temporary);  // never reuse a folder of
-                                        // somebody else
+        // mkdir() fails if another process has created the folder meanwhile: it must not be reused.
+        if (::mkdir(temporary.c_str(), 0777) != 0) fail_at(errno, temporary);
     } catch (const std::system_error& error) {
         throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());
     }

@@ -61,8 +61,7 @@ enum class Hdf5Type { integer, floating, other };
 struct Hdf5Layout {
     std::int64_t alignment = 1;  ///< for datasets of at least `aligned_from` bytes
     std::int64_t aligned_from = 1 << 16;
-    std::int64_t user_block = 0;    ///< bytes before HDF5's own, filled with zeros; a power of two, at least
-                                    ///< 512
+    std::int64_t user_block = 0;    ///< zero bytes before HDF5's own; a power of two, at least 512
     bool virtual_datasets = false;  ///< requires HDF5 1.10 to read
 };
 
@@ -162,8 +161,7 @@ class Hdf5File {
     [[noreturn]] void fail_writing(const std::string& what) const;
 
     std::filesystem::path path_;
-    std::filesystem::path real_path_;  ///< with symbolic links resolved: files that it refers to are beside
-                                       ///< it
+    std::filesystem::path real_path_;  ///< symbolic links resolved: files that it names are beside it
     Hdf5Handle file_;
     mutable std::set<std::string> sound_;  ///< datasets that passed check_storage()
 };

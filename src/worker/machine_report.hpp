@@ -52,8 +52,7 @@ struct NcclReport {
         std::string value;
         friend bool operator==(const Setting&, const Setting&) = default;
     };
-    std::vector<std::string> uses;  ///< features of newer NCCL versions, for people; empty if NCCL is not
-                                    ///< built in
+    std::vector<std::string> uses;  ///< features of newer NCCL versions; empty if NCCL is not built in
     std::string why_none;           ///< why NCCL cannot be used here; "" if it can, or is not built in
     std::vector<Setting> settings;  ///< all NCCL_* variables; dtrain passes them on unchanged
     friend bool operator==(const NcclReport&, const NcclReport&) = default;

@@ -237,8 +237,7 @@ class Supervisor {
                     info_ = info_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
                                         pids_watch_.reached_since(), no_room_for(job_.log));
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
-                    job_.report(failure());  // at once: ending the rest of its tree may take the whole grace
-                                             // time
+                    job_.report(failure());  // at once: ending its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) notify_others_once();
                 break;
         }

@@ -120,8 +120,7 @@ class Client {
         std::vector<std::int64_t> ids;  ///< ids of the batch; only for a prefetch
         std::vector<std::uint32_t>
             places;  ///< for each row of the batch the index of its distinct id; empty: no id repeats
-        std::vector<std::uint32_t> servers;  ///< server of each distinct id; empty if there is only one
-                                             ///< server
+        std::vector<std::uint32_t> servers;  ///< server of each distinct id; empty with a single server
         /// A section of the answer to a request.
         struct Part {
             std::uint64_t request = 0;
@@ -261,17 +260,13 @@ class Client {
     std::uint64_t requests_ = 0;
     std::map<std::uint64_t, Answer> answers_;
     std::vector<std::optional<MessageWriter>> pushes_;  ///< open messages, by server
-    std::vector<std::uint64_t> unapplied_;              ///< async: the push that each server has not yet
-                                                        ///< applied; 0: none
-    std::vector<std::vector<float>> merged_;            ///< async: summed dense gradients of unsent steps, by
-                                                        ///< server
+    std::vector<std::uint64_t> unapplied_;              ///< async: push not yet applied, by server; 0: none
+    std::vector<std::vector<float>> merged_;            ///< async: summed gradients of unsent steps
     int merged_steps_ = 0;
     std::vector<Gradients> gradients_;           ///< by table
-    bool ids_are_new_ = false;                   ///< no row of the rows being written occurred earlier in
-                                                 ///< this step
+    bool ids_are_new_ = false;                   ///< the rows being written are new in this step
     std::vector<std::uint64_t> dense_requests_;  ///< by server; 0: none
-    std::vector<std::int64_t> steps_asked_;      ///< async: own steps contained in the requested values, by
-                                                 ///< server
+    std::vector<std::int64_t> steps_asked_;      ///< async: own steps in the requested values, by server
     std::vector<std::int64_t> steps_known_;      ///< the same for the values taken last
     std::vector<bool> are_new_;                  ///< dense values may be taken, by server
     std::vector<RowRequest> prefetched_;

@@ -14,8 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr auto spins_in_crowd = 20us;
 constexpr auto spins_alone = 200us;
-constexpr auto yields_alone = 1000us;  // sleeping earlier would delay messages that a trainer is about to
-                                       // send
+constexpr auto yields_alone = 1000us;  // sleeping earlier would delay messages about to be sent
 constexpr auto yields_for = 200us;
 constexpr auto max_sleep = 2ms;
 constexpr auto between_calls = 100ms;

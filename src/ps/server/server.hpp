@@ -27,8 +27,8 @@ namespace dtrain::ps {
 
 struct ServerTable {
     SparseTable table;
-    std::string learning_rate;  ///< variable of the server's program computed by a schedule; "": the
-                                ///< optimizer's own rate
+    /// Variable of the server's program computed by a schedule; "": the optimizer's own rate.
+    std::string learning_rate;
 };
 
 struct ServerOptions {

@@ -225,8 +225,8 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
                        const std::optional<SpillOptions>& spill) {
     SparseTable table(options, spill);
     const auto saves = opened(chain, table.options());
-    table.set_dict_size(std::nullopt);  // a save of changes inserts rows before it erases others, so the
-                                        // limit may be exceeded meanwhile
+    // A save of changes inserts rows before it erases others, so the limit may be exceeded meanwhile.
+    table.set_dict_size(std::nullopt);
     if (saves.empty()) throw UsageError("table '" + options.name + "': there is no checkpoint to load");
     for (const auto& files : saves) {
         const bool is_last = &files == &saves.back();

@@ -43,8 +43,8 @@ struct TableHeader {
     std::uint64_t rows = 0;
     std::uint64_t erased = 0;
     std::uint64_t touch_counters = 0;
-    std::size_t block_bytes = 0;      ///< maximum size, except that a block has at least one row; a multiple
-                                      ///< of 4096
+    /// Maximum size, except that a block has at least one row; a multiple of 4096.
+    std::size_t block_bytes = 0;
     std::vector<std::uint64_t> sums;  ///< extent_sum() of each block
 };
 

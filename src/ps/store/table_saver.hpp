@@ -19,8 +19,7 @@ namespace dtrain::ps {
 /// Limits of the server memory that a save uses, besides two bits per row and a copy of the touch counters.
 struct SaveMemory {
     std::size_t block_bytes = std::size_t{8} << 20U;  ///< a multiple of 4096
-    std::size_t blocks = 4;                           ///< maximum number of blocks that step() fills ahead of
-                                                      ///< the disk
+    std::size_t blocks = 4;                           ///< maximum number that step() fills ahead of the disk
     /// Maximum including blocks for rows that change before they are saved. If all blocks wait for the disk,
     /// the change waits too.
     std::size_t max_blocks = 16;

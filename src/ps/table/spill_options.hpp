@@ -10,8 +10,8 @@ namespace dtrain::ps {
 /// Options of a table that may be larger than memory: rows not used lately are on a local disk. The rows are
 /// bit for bit those of a table in memory.
 struct SpillOptions {
-    std::filesystem::path folder;  ///< on a local disk; the table creates its own folder in it, and removes
-                                   ///< it
+    /// On a local disk; the table creates its own folder in it, and removes it.
+    std::filesystem::path folder;
     /// Memory limit of the table: seven eighths for rows and their index, one eighth for the index of the
     /// rows on disk. One batch is always held in memory as a whole, regardless of the limit.
     std::size_t memory_bytes = 0;

@@ -32,8 +32,7 @@ struct TableOptions {
     std::optional<std::uint64_t> dict_size = {};
     Admission admission = AdmitAll{};
     std::optional<RowStatistics> statistics = {};  ///< adds 12 bytes to each row
-    bool reject_not_finite = false;  ///< gradients with NaN or infinity are dropped and counted instead of
-                                     ///< applied
+    bool reject_not_finite = false;                ///< gradients with NaN or infinity are dropped and counted
 
     /// Number of arenas, each for up to 2^32 rows. 0: as many as the machine's memory may need.
     std::size_t arenas = 0;

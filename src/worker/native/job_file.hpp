@@ -50,16 +50,15 @@ struct TrainSettings {
     std::int64_t epochs = 10;
     std::int64_t batch = 32;                   ///< per (virtual) rank; unused if global_batch is set
     std::optional<std::int64_t> global_batch;  ///< of all ranks together
-    int virtual_ranks = 0;                     ///< number of virtual ranks that compute gradients; 0: the
-                                               ///< real ranks do
+    int virtual_ranks = 0;                     ///< virtual ranks that compute gradients; 0: the real ones do
     LastBatch last_batch = LastBatch::repeat;
     std::uint64_t seed = 0;
     Optimizer optimizer = Adam{};
     /// Schedule, clipping and decay. The steps per epoch of a cosine schedule are not known yet.
     OptimizerOptions adjust = {};
-    bool one_copy = false;       ///< one copy of parameters and optimizer state for all ranks of a node
-    std::int64_t local_sgd = 0;  ///< local steps of a rank between averages of the parameters; 0: gradients
-                                 ///< are averaged at every step
+    bool one_copy = false;  ///< one copy of parameters and optimizer state for all ranks of a node
+    /// Local steps of a rank between averages of the parameters; 0: gradients are averaged at every step.
+    std::int64_t local_sgd = 0;
     ComputeType products = ComputeType::float32;  ///< "matmul"
     std::optional<Device> device = {};            ///< device of the trainers
     bool nccl = false;
@@ -80,10 +79,9 @@ struct ServerSettings {
     SplitMethod split_method = round_robin;
     std::int64_t min_block_size = 8192;
     std::optional<int> threads = {};     ///< per server, for its tables; nothing: derived from its processors
-    std::optional<std::int64_t> memory;  ///< limit in bytes per server for its tables; nothing: all rows are
-                                         ///< in memory
-    std::optional<std::filesystem::path> spill;     ///< folder for the rows that do not fit in memory;
-                                                    ///< nothing: $TMPDIR or /tmp
+    std::optional<std::int64_t> memory;  ///< limit in bytes per server for its tables; nothing: no limit
+    /// Folder for the rows that do not fit in memory; nothing: $TMPDIR or /tmp.
+    std::optional<std::filesystem::path> spill;
     RowRules rows = {};                             ///< for the table of ids
     std::optional<std::int64_t> shrink_every = {};  ///< in epochs; each epoch is one day of the table
     bool reject_not_finite = false;

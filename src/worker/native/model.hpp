@@ -30,8 +30,7 @@ struct Model {
     Program train;  ///< one training step, data parallel over the ranks; with by_servers: for one rank alone
     Program test;   ///< only the metrics
     std::string loss_sum;         ///< [1], sum of weight * loss over the local batch
-    std::string correct;          ///< [1], sum of weight over the correctly classified samples; "": not a
-                                  ///< classifier
+    std::string correct;          ///< [1], sum of weight over correctly classified samples; "": no classifier
     std::string scores;           ///< [local_batch], higher means label 1 is more likely; "": a classifier
     std::string labels;           ///< [local_batch], input: 1 or 0, compared with the scores
     std::string description;      ///< "64-128-64-10 relu"

@@ -18,16 +18,16 @@ namespace dtrain::native {
 struct Options {
     std::optional<std::filesystem::path> job;  ///< nothing: the built-in job
     bool resume = false;
-    bool from_the_beginning_else = false;              ///< --resume auto: a job without a checkpoint starts
-                                                       ///< from the beginning
+    /// --resume auto: a job without a checkpoint starts from the beginning.
+    bool from_the_beginning_else = false;
     std::optional<std::filesystem::path> resume_from;  ///< nothing: the newest in the checkpoint folder
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;
     std::optional<double> time_limit;  ///< in seconds; then the job stops with a checkpoint
     std::optional<std::filesystem::path>
         inspect;  ///< checkpoint, or folder of checkpoints, to describe instead of training
-    std::optional<std::filesystem::path> export_to;    ///< file to export the rows of a table of `inspect`
-                                                       ///< to, instead of describing it
+    /// File to export the rows of a table of `inspect` to, instead of describing it.
+    std::optional<std::filesystem::path> export_to;
     std::optional<std::string> table;                  ///< the table to export; nothing: the only one
     bool profile = false;                              ///< print the time per operator at the end
     std::optional<std::filesystem::path> metrics;      ///< JSON Lines file for metrics
