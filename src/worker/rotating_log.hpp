@@ -45,8 +45,8 @@ class RotatingLog {
     FileDescriptor file_;
     std::function<void()> rotated_;
     std::uintmax_t size_ = 0;
-    std::uintmax_t line_begin_ =
-        0;  ///< start of the unfinished line at the end of the file; size_ if there is none
+    /// Start of the unfinished line at the end of the file; size_ if there is none.
+    std::uintmax_t line_begin_ = 0;
     std::uintmax_t taken_ = 0;
     std::uintmax_t unreported_loss_ = 0;
     int first_error_ = 0;

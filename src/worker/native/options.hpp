@@ -24,8 +24,8 @@ struct Options {
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;
     std::optional<double> time_limit;  ///< in seconds; then the job stops with a checkpoint
-    std::optional<std::filesystem::path>
-        inspect;  ///< checkpoint, or folder of checkpoints, to describe instead of training
+    /// Checkpoint, or folder of checkpoints, to describe instead of training.
+    std::optional<std::filesystem::path> inspect;
     /// File to export the rows of a table of `inspect` to, instead of describing it.
     std::optional<std::filesystem::path> export_to;
     std::optional<std::string> table;                  ///< the table to export; nothing: the only one

@@ -48,8 +48,8 @@ struct TrainingPlan {
     std::unique_ptr<Feeder> train_feeder;
     std::unique_ptr<Feeder> test_feeder;  ///< may be null
     Model model;
-    std::optional<Model> last_model =
-        {};  ///< for this rank's batch in the last step of an epoch, if it is smaller
+    /// For this rank's batch in the last step of an epoch, if it is smaller.
+    std::optional<Model> last_model = {};
 };
 
 /// Identifies the job that a checkpoint belongs to.
