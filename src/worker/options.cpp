@@ -34,7 +34,7 @@ mode_t mode_of(const std::string& octal) {
     return *mode;
 }
 
-/// The options of dtrain-worker, and what a command line says for them.
+/// The options of dtrain-worker and the values that a command line gives them.
 struct CommandLine {
     Options options;
     double grace_s = default_grace_seconds;
