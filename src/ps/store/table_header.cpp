@@ -195,12 +195,13 @@ std::string header_block(const TableHeader& header) {
 
 std::string table_file_name(const std::string& table, const Share& share) {
     std::string name;
-    for (const auto message : table) {
-        const bool is_plain = (message >= 'a' && message <= 'z') || (message >= 'A' && message <= 'Z') ||
-                              (message >= '0' && message <= '9') || message == '_' || message == '-' ||
-                              (message == '.' && !name.empty());
-        name +=
-            is_plain ? std::string(1, message) : fmt::format("%{:02X}", static_cast<unsigned char>(message));
+    for (const auto character : table) {
+        const bool is_plain = (character >= 'a' && character <= 'z') ||
+                              (character >= 'A' && character <= 'Z') ||
+                              (character >= '0' && character <= '9') || character == '_' ||
+                              character == '-' || (character == '.' && !name.empty());
+        name += is_plain ? std::string(1, character)
+                         : fmt::format("%{:02X}", static_cast<unsigned char>(character));
     }
     // File systems allow 255 bytes.
     constexpr std::size_t max = 200;
