@@ -162,7 +162,7 @@ void GpuDevice::end_step() {
     batches_->settle();
 }
 
-TensorView GpuDevice::fed(const Variable& variable, const TensorView& /*there*/) {
+TensorView GpuDevice::fed(const Variable& variable, const TensorView& /*device*/) {
     return batches_->on_host(variable.name);
 }
 
