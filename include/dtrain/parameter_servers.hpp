@@ -84,10 +84,9 @@ struct ServerJobOptions {
     ServerMode mode = ServerMode::sync;
     /// half_async: maximum number of steps that a trainer may be ahead of the slowest one.
     std::int64_t staleness = 0;
-    /// async: maximum number of steps merged into one message. The dense parameters at the start of a step
-    /// lack fewer than this many of the trainer's own steps; gradients of up to so many steps are summed
-    /// while the servers are busy with earlier ones. Larger values are faster where answers take long, and
-    /// less stable: see docs/servers.md.
+    /// async: maximum number of steps whose gradients are merged while the servers are busy with earlier
+    /// ones. The dense parameters at the start of a step lack fewer than this many of the trainer's own
+    /// steps. Larger values are faster where answers take long, and less stable: see docs/servers.md.
     int most_merged = 1;
     /// Any type but float32 halves the bytes; in sync mode the result is then no longer bitwise identical to
     /// that of one process.

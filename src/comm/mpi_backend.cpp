@@ -89,7 +89,7 @@ class MpiBackend final : public CommunicatorBackend {
         const auto& ranks = queue_.map.neighbours();
         for (std::size_t i = 0; i < ranks.size(); ++i)
             parts[static_cast<std::size_t>(ranks[i])] = window->part(static_cast<int>(i));
-        // The window is freed with this backend, which is kept alive, at the latest.
+        // Keeps this backend alive, which frees the window at the latest.
         struct Owner {
             std::shared_ptr<CommunicatorBackend> backend;
             std::shared_ptr<Window> window;
