@@ -134,8 +134,8 @@ class Program {
     /// @throws ProgramError as append() does.
     void append_with_outputs(Operator op, Role role = Role::temporary);
 
-    /// `stem` followed by "_0", "_1", ...: the first such NAME for which no variable is called NAME or
-    /// NAME.*.
+    /// `stem` followed by "_0", "_1", ...: the first such name that is neither the name of a variable nor the
+    /// part of one before a dot.
     std::string unique_name(std::string_view stem) const;
 
     /// The whole program as text, one line per variable and operator; the form is stable, for readers and
