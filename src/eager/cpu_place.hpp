@@ -7,7 +7,7 @@
 
 namespace dtrain::eager {
 
-/// This processor. It computes at once.
+/// This process' CPU. It computes synchronously.
 class CpuPlace final : public Place {
   public:
     Device device() const override { return Device::cpu(); }

@@ -9,8 +9,7 @@
 
 namespace dtrain::eager {
 
-/// A GPU. It computes while the caller goes on; what its data did wrong is thrown when somebody waits for it
-/// the next time.
+/// A GPU. It computes asynchronously; errors in its data are thrown at the next wait for it.
 class GpuPlace final : public Place {
   public:
     explicit GpuPlace(const program::OpenGpu& opened);
@@ -48,7 +47,7 @@ class GpuPlace final : public Place {
     int number_;
     Transfers transfers_;
     std::shared_ptr<BlockPool> pool_;
-    LruCache<std::int64_t, Value> numbers_{8};  // many that follow each other, by the first one
+    LruCache<std::int64_t, Value> numbers_{8};  // lists of consecutive numbers, by the first one
 };
 
 }  // namespace dtrain::eager
