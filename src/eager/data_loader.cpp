@@ -76,8 +76,9 @@ DataLoader::Epoch::Epoch(const DataLoader& loader, std::vector<std::int64_t> ord
 
 Batch DataLoader::Epoch::batch(std::int64_t number) const {
     const auto& source = *loader_.source_;
-    const auto samples = loader_.samples(*order_, number);
-    const auto rows = std::ssize(samples);
+    const auto* gathered = ahead_ ? &ahead_->batch(number) : nullptr;
+    const auto samples = gathered == nullptr ? loader_.samples(*order_, number) : std::vector<std::int64_t>{};
+    const auto rows = gathered == nullptr ? std::ssize(samples) : std::ssize(gathered->labels);
     Shape shape{rows};
     if (const auto& sample = loader_.options_.sample; sample.empty())
         shape.push_back(source.features());
@@ -87,10 +88,9 @@ Batch DataLoader::Epoch::batch(std::int64_t number) const {
     const auto y = eager::make_value({rows}, DataType::int64);
     const auto values = x.host_to_fill().as<float>();
     const auto labels = y.host_to_fill().as<std::int64_t>();
-    if (ahead_) {
-        const auto& gathered = ahead_->batch(number);
-        std::ranges::copy(gathered.x, values.begin());
-        std::ranges::copy(gathered.labels, labels.begin());
+    if (gathered != nullptr) {
+        std::ranges::copy(gathered->x, values.begin());
+        std::ranges::copy(gathered->labels, labels.begin());
     } else {
         source.gather(samples, values, labels);
     }

@@ -24,6 +24,7 @@
 #include "base/status_later.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
+#include "cluster/gloo_folder.hpp"
 #include "launch/banner.hpp"
 #include "launch/carried.hpp"
 #include "launch/check_run.hpp"
@@ -325,7 +326,7 @@ class Launch {
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = order.restarts;
         if (nodes_send_heartbeats(plan)) start.heartbeats = between_heartbeats;
         if (!is_this_machine(plan) && !environment_.has("DTRAIN_GLOO_FS_PATH"))
-            start.gloo_folder = "/tmp/dtrain-gloo." + random_mark();  // the nodes do not share /tmp
+            start.gloo_folder = cluster::gloo_folder_of(random_mark());
         return start_command(plan, options_, planner_, environment_, given_, start);
     }
 
@@ -410,10 +411,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
         return 0;
     }
     refuse_submit_options(parsed);
-    set_up_log("dtrain-launch");
-    set_log_level(parsed.options.log_level);
-    for (const auto& notice : parsed.notices) log_warning("{}", notice);
-    for (const auto& hint : parsed.hints) log_info("{}", hint);
+    begin_log(parsed);
     if (const auto command = elastic_command(parsed.options, environment))
         return run_elastic_command(*command, parsed.options);
     if (!parsed.options.check && runs_once_on_cloud(parsed.options, environment))

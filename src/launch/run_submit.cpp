@@ -88,6 +88,13 @@ void remember(Scheduler scheduler, const std::string& number, const Options& opt
 
 }  // namespace
 
+void begin_log(const ParsedOptions& parsed) {
+    set_up_log("dtrain-launch");
+    set_log_level(parsed.options.log_level);
+    for (const auto& notice : parsed.notices) log_warning("{}", notice);
+    for (const auto& hint : parsed.hints) log_info("{}", hint);
+}
+
 void refuse_submit_options(const ParsedOptions& parsed) {
     for (const auto& [name, origin] : parsed.origins) {
         const auto* row = find_option(name);
@@ -104,10 +111,7 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
         return 0;
     }
     ::signal(SIGPIPE, SIG_IGN);  // sbatch may end before it has read the script
-    set_up_log("dtrain-launch");
-    set_log_level(parsed.options.log_level);
-    for (const auto& notice : parsed.notices) log_warning("{}", notice);
-    for (const auto& hint : parsed.hints) log_info("{}", hint);
+    begin_log(parsed);
 
     const auto& options = parsed.options;
     refuse_missing_script(options, environment);

@@ -11,9 +11,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <fmt/format.h>
-
-#include <dtrain/error.hpp>
+#include "base/listening.hpp"
 
 namespace dtrain::link {
 namespace {
@@ -21,25 +19,6 @@ namespace {
 constexpr int waiting_connections = 4096;  // agents of a large job connect all at once
 constexpr int silence_ms = 5000;
 constexpr int probes = 3;
-
-using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-/// @throws UsageError naming the host
-Addresses addresses_of(const std::string& host, int port, int flags) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = flags | AI_NUMERICSERV;
-    addrinfo* list = nullptr;
-    const int error =
-        ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &list);
-    if (error != 0) throw UsageError(fmt::format("{} is no known host: {}", host, ::gai_strerror(error)));
-    return {list, ::freeaddrinfo};
-}
-
-FileDescriptor socket_for(const addrinfo& address) {
-    return FileDescriptor(
-        ::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol));
-}
 
 void set(const FileDescriptor& socket, int level, int option, int value) {
     ::setsockopt(socket.get(), level, option, &value, sizeof value);
@@ -50,18 +29,6 @@ bool is_loopback(const addrinfo& address) {
         return ntohl(reinterpret_cast<const sockaddr_in*>(address.ai_addr)->sin_addr.s_addr) >> 24 == 127;
     return address.ai_family == AF_INET6 &&
            IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
-}
-
-/// An invalid descriptor, with errno set, if the address cannot be bound.
-FileDescriptor listen_on(const addrinfo& address) {
-    auto socket = socket_for(address);
-    if (!socket.valid()) return socket;
-    set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (address.ai_family == AF_INET6) set(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 ||
-        ::listen(socket.get(), waiting_connections) != 0)
-        return {};
-    return socket;
 }
 
 int result_of_connecting(const FileDescriptor& socket, std::chrono::milliseconds limit) {
@@ -77,10 +44,10 @@ int result_of_connecting(const FileDescriptor& socket, std::chrono::milliseconds
 
 FileDescriptor listen_at(const std::string& host, int port) {
     // A hosts file may map this machine's own name to 127.0.1.1, which no other node can reach.
-    const auto named = addresses_of(host, port, 0);
+    const auto named = addresses_of(host, port);
     for (const auto* each = named.get(); each != nullptr; each = each->ai_next) {
         if (is_loopback(*each) && !host.starts_with("127.") && host != "localhost") break;
-        auto socket = listen_on(*each);
+        auto socket = listen_on(*each, waiting_connections);
         if (socket.valid() || errno == EADDRINUSE) return socket;
     }
     sockaddr_in6 any{};
@@ -91,9 +58,9 @@ FileDescriptor listen_at(const std::string& host, int port) {
     address.ai_socktype = SOCK_STREAM;
     address.ai_addr = reinterpret_cast<sockaddr*>(&any);
     address.ai_addrlen = sizeof any;
-    auto socket = listen_on(address);
+    auto socket = listen_on(address, waiting_connections);
     if (socket.valid() || errno == EADDRINUSE) return socket;
-    return listen_on(*addresses_of("0.0.0.0", port, AI_PASSIVE));  // the machine has no IPv6
+    return listen_on(*addresses_of("0.0.0.0", port), waiting_connections);  // the machine has no IPv6
 }
 
 FileDescriptor accept_from(const FileDescriptor& listener) {
@@ -106,7 +73,7 @@ bool lacks_resources(int error) {
 
 std::variant<FileDescriptor, std::string> connect_to(const std::string& host, int port,
                                                      std::chrono::milliseconds limit) {
-    const auto addresses = addresses_of(host, port, 0);
+    const auto addresses = addresses_of(host, port);
     int error = 0;
     for (const auto* each = addresses.get(); each != nullptr; each = each->ai_next) {
         auto socket = socket_for(*each);

@@ -4,15 +4,13 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
-#include <netdb.h>
 #include <optional>
-#include <sys/socket.h>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
+#include "base/listening.hpp"
 #include "base/ports.hpp"
 #include "base/text.hpp"
 
@@ -58,25 +56,15 @@ std::string to_string(const ListenAddress& address) {
 }
 
 FileDescriptor listen_at(const ListenAddress& address, std::string_view option) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-    addrinfo* list = nullptr;
-    if (const int error =
-            ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
-        error != 0)
-        throw cannot_listen(option, address,
-                            fmt::format("{} is no known host ({})", address.host, ::gai_strerror(error)));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(list, ::freeaddrinfo);
-    FileDescriptor socket(
-        ::socket(all->ai_family, all->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, all->ai_protocol));
-    if (socket.valid()) {
-        const int yes = 1;
-        ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-        if (::bind(socket.get(), all->ai_addr, all->ai_addrlen) == 0 &&
-            ::listen(socket.get(), waiting_connections) == 0)
-            return socket;
+    if (address.port > highest_port)
+        throw cannot_listen(option, address, fmt::format("it must be a port in 0..{}", highest_port));
+    FileDescriptor socket;
+    try {
+        socket = listen_on(*addresses_of(address.host, address.port), waiting_connections);
+    } catch (const UsageError& unknown) {
+        throw cannot_listen(option, address, unknown.what());
     }
+    if (socket.valid()) return socket;
     const int error = errno;
     const auto holder = error == EADDRINUSE ? holder_of_port(address.port) : "";
     throw cannot_listen(option, address,

@@ -11,6 +11,7 @@
 
 #include "base/random_mark.hpp"
 #include "base/text.hpp"
+#include "cluster/gloo_folder.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -46,7 +47,7 @@ std::string agreed_mark(const FileDescriptor& file, const std::string& job) {
 std::string gloo_folder(const std::filesystem::path& log_dir, const std::string& job, LogFolders folders) {
     const auto opened = open_log_file(log_dir / file_name, 0600, folders);
     const auto mark = opened.file.valid() ? agreed_mark(opened.file, one_word(job)) : random_mark();
-    return "/tmp/dtrain-gloo." + mark;
+    return cluster::gloo_folder_of(mark);
 }
 
 std::string gloo_mark(const std::string& text, const std::string& job) {

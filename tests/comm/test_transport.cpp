@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: each message arrives once, whole, and in the order of its sender; how many calls a message that is
 // there may wait. Runs at 1, 2 and 4 ranks.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <malloc.h>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 #include "comm/transport.hpp"
 #include "support/message_of.hpp"
@@ -98,20 +100,32 @@ TEST(Transport, BringsAMessageSoonHoweverManyOthersHaveSentBefore) {
     EXPECT_LE(messages_before(*transports[0], 2, 2 * many + 1), 9 * 5);
 }
 
+/// MPICH takes no more than one message from memory in a call; until then it has not arrived.
+void take_what_others_have_sent() {
+    int arrived = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &arrived, MPI_STATUS_IGNORE);
+}
+
+/// Returns when all have sent theirs.
+void have_sent(Transport& transport) {
+    while (!transport.deliver()) take_what_others_have_sent();
+    auto others = test_world().start_barrier();
+    while (!others.test()) take_what_others_have_sent();
+}
+
 TEST(Transport, BringsARanksMessageSoonHoweverManyOthersHaveSentBefore) {
     const auto transport = open_transport(test_world());
     const int rare = transport->size() - 1;
+    const int of_busy = many * std::max(rare - 1, 0);
     const bool is_busy = transport->rank() > 0 && transport->rank() < rare;
     for (int i = 0; is_busy && i < many; ++i) send_short(*transport, 0);
-    transport->deliver();
-    test_world().barrier();
+    have_sent(*transport);
     if (transport->rank() == rare && rare > 0) send_short(*transport, 0);
-    transport->deliver();
-    test_world().barrier();
+    have_sent(*transport);
     if (transport->rank() == 0 && rare > 0) {
-        EXPECT_LE(messages_before(*transport, rare, (rare - 1) * many + 1), 9 * transport->size());
+        for (int i = 0; i <= of_busy; ++i) take_what_others_have_sent();
+        EXPECT_LE(messages_before(*transport, rare, of_busy + 1), 9 * transport->size());
     }
-    while (!transport->deliver()) continue;
     test_world().barrier();
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "launch/batch_script.hpp"
 #include "launch/run_submit.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -16,8 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 std::string script_for(const std::vector<std::string>& words, const std::vector<Setting>& settings = {}) {
     const auto parsed = parse_options(words, {}, settings);
@@ -73,11 +73,7 @@ TEST(BatchScript, GpusAsNumberTypeOrList) {
     EXPECT_THAT(script_for({"--gpus", "0,1,2", "t.py"}), HasSubstr("--gres=gpu:3\n"));
     EXPECT_THAT(script_for({"--gpus", "2", "--cpus", "32", "t.py"}), HasSubstr("--cpus-per-task=32\n"));
     for (const char* wrong : {"0", "all", "x y:2", "a100:"})
-        EXPECT_THAT(
-            [&] {
-                script_for({"--gpus", wrong, "t.py"});
-            },
-            ThrowsMessage<UsageError>(HasSubstr(std::string("--gpus ") + wrong)));
+        EXPECT_THAT([&] { script_for({"--gpus", wrong, "t.py"}); }, refuses(std::string("--gpus ") + wrong));
 }
 
 TEST(BatchScript, ProcessorsOfANodeAreNoRanks) {
@@ -94,12 +90,7 @@ TEST(BatchScript, VariablesOfTheJobStayApart) {
 TEST(BatchScript, LinesThatNoScriptCanHaveAreRefused) {
     for (const char* option : {"--partition", "--account", "--time"})
         for (const char* value : {"a b", "x\n#SBATCH --y", "", "a#b"})
-            EXPECT_THAT(
-                [&] {
-                    script_for({option, value, "t.py"});
-                },
-                ThrowsMessage<UsageError>(HasSubstr(option)))
-                << value;
+            EXPECT_THAT([&] { script_for({option, value, "t.py"}); }, refuses(option)) << value;
     EXPECT_THROW(script_for({"--sbatch", "exclusive", "t.py"}), UsageError);
     EXPECT_THROW(script_for({"--sbatch=--a\nrm -r x", "t.py"}), UsageError);
     EXPECT_THROW(script_for({"--nodes", "2:4", "t.py"}), UsageError);
@@ -213,7 +204,7 @@ TEST(Submit, ItsOptionsAreNoneOfAJobThatStartsNow) {
         [] {
             refuse_submit_options(parse_options({"--partition", "p", "t.py"}, {}));
         },
-        ThrowsMessage<UsageError>(HasSubstr("--partition is for dtrain-launch submit")));
+        refuses("--partition is for dtrain-launch submit"));
     EXPECT_NO_THROW(
         refuse_submit_options(parse_options({"t.py"}, {}, {{"partition", "p", "/etc/dtrain.toml"}})));
 }

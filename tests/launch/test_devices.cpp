@@ -8,15 +8,14 @@
 #include <dtrain/error.hpp>
 
 #include "launch/devices.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::ThrowsMessage;
+using tests::refuses;
 using topology::VisibleGpu;
 using Devices = std::vector<VisibleGpu>;
 
@@ -26,10 +25,8 @@ TEST(FirstGpus, ACountOfTheVisibleOnes) {
     EXPECT_EQ(first_gpus("2", last_four), (Devices{last_four[0], last_four[1]}));
     EXPECT_EQ(first_gpus("4", last_four), last_four);
     for (const char* wrong : {"", "0", "-1", "0,1", "two"})
-        EXPECT_THAT([&] { first_gpus(wrong, last_four); },
-                    ThrowsMessage<UsageError>(HasSubstr("PADDLE_NUM_TRAINERS")))
-            << wrong;
-    EXPECT_THAT([] { first_gpus("5", last_four); }, ThrowsMessage<UsageError>(HasSubstr("4 are visible")));
+        EXPECT_THAT([&] { first_gpus(wrong, last_four); }, refuses("PADDLE_NUM_TRAINERS")) << wrong;
+    EXPECT_THAT([] { first_gpus("5", last_four); }, refuses("4 are visible"));
 }
 
 TEST(DealDevices, OnePerProcessUnlessToldOtherwise) {
@@ -45,11 +42,10 @@ TEST(DealDevices, ContiguousEvenParts) {
 
 TEST(DealDevices, NumbersThatDoNotDivideAreRefused) {
     for (const int processes : {3, 5, 8})
-        EXPECT_THAT([&] { deal_devices(last_four, processes); },
-                    ThrowsMessage<UsageError>(
-                        AllOf(HasSubstr("--nproc_per_node " + std::to_string(processes) + " does not divide"),
-                              HasSubstr("4 GPUs 4,5,6,7"))));
-    EXPECT_THAT([] { deal_devices({{"3", 3}}, 2); }, ThrowsMessage<UsageError>(HasSubstr("the 1 GPU 3")));
+        EXPECT_THAT(
+            [&] { deal_devices(last_four, processes); },
+            refuses("--nproc_per_node " + std::to_string(processes) + " does not divide", "4 GPUs 4,5,6,7"));
+    EXPECT_THAT([] { deal_devices({{"3", 3}}, 2); }, refuses("the 1 GPU 3"));
 }
 
 TEST(DealDevices, WithoutDevicesProcessesOfTheCpu) {
@@ -61,8 +57,7 @@ TEST(DealDevices, FewerThanOneProcessIsNone) {
     for (const int processes : {0, -1, -4})
         for (const auto& devices : {Devices{}, last_four})
             EXPECT_THAT([&] { deal_devices(devices, processes); },
-                        ThrowsMessage<UsageError>(
-                            AllOf(HasSubstr(std::to_string(processes)), HasSubstr("at least 1"))));
+                        refuses(std::to_string(processes), "at least 1"));
 }
 
 }  // namespace

@@ -11,12 +11,12 @@
 
 #include "launch/engine.hpp"
 #include "launch/nodes.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 TEST(Engine, SrunInAnAllocationElseMpirun) {
     EXPECT_EQ(choose_engine("auto", true, true), Engine::srun);
@@ -27,10 +27,8 @@ TEST(Engine, SrunInAnAllocationElseMpirun) {
 }
 
 TEST(Engine, SrunThatCannotBeIsRefused) {
-    EXPECT_THAT([] { choose_engine("srun", false, true); },
-                ThrowsMessage<UsageError>(HasSubstr("allocation")));
-    EXPECT_THAT([] { choose_engine("srun", true, false); },
-                ThrowsMessage<UsageError>(HasSubstr("not in PATH")));
+    EXPECT_THAT([] { choose_engine("srun", false, true); }, refuses("allocation"));
+    EXPECT_THAT([] { choose_engine("srun", true, false); }, refuses("not in PATH"));
 }
 
 TEST(Engine, RanksBehindSrunAreNeverReachedBySignals) {

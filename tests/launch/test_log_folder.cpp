@@ -10,13 +10,13 @@
 #include <dtrain/error.hpp>
 
 #include "launch/log_folder.hpp"
+#include "support/refuses.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 std::string expanded(const std::string& pattern, const std::string& job_id, const Environment& environment) {
     return expanded_log_dir({.log_dir = pattern, .job_id = job_id}, environment, "4711");
@@ -47,7 +47,7 @@ TEST_F(Folder, IsMadeWithItsParents) {
     make_log_folder(path_ + "/a/b", LogFolders::own);
     EXPECT_TRUE(std::filesystem::is_directory(path_ + "/a/b"));
     EXPECT_THAT([&] { make_log_folder("/proc/no/log", LogFolders::own); },
-                ThrowsMessage<UsageError>(HasSubstr("--log_dir /proc/no/log cannot be written")));
+                refuses("--log_dir /proc/no/log cannot be written"));
 }
 
 TEST_F(Folder, ASecondClaimSeesTheFirstWhileItLives) {
@@ -63,7 +63,7 @@ TEST_F(Folder, ASecondClaimSeesTheFirstWhileItLives) {
 TEST_F(Folder, ThatAllMayChangeIsRefusedUnlessItIsTrusted) {
     ASSERT_EQ(::chmod(path_.c_str(), 0777), 0);
     EXPECT_THAT([&] { make_log_folder(path_, LogFolders::own); },
-                ThrowsMessage<UsageError>(HasSubstr("--log_dir " + path_ + " has mode 0777")));
+                refuses("--log_dir " + path_ + " has mode 0777"));
     make_log_folder(path_, LogFolders::any);
 }
 
@@ -71,7 +71,7 @@ TEST_F(Folder, AClaimIsWrittenIntoNoOtherFile) {
     tests::write_bytes(folder_ / "target", "mine");
     std::filesystem::create_symlink(folder_ / "target", folder_ / ".dtrain.lock");
     EXPECT_THAT([&] { LogFolderClaim(path_, "pid 1", LogFolders::any); },
-                ThrowsMessage<UsageError>(HasSubstr(".dtrain.lock: it is a link")));
+                refuses(".dtrain.lock: it is a link"));
     EXPECT_EQ(tests::bytes_of(folder_ / "target"), "mine");
 }
 

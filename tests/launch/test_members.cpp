@@ -9,17 +9,15 @@
 
 #include "cluster/address.hpp"
 #include "launch/members.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 constexpr int first_port = 6170;
 
@@ -33,10 +31,6 @@ std::vector<std::string> texts(const std::vector<MemberPlace>& members) {
 
 ServerJobPlaces places(const Options& options) {
     return server_job_places(options, first_port);
-}
-
-auto refuses_naming(const std::string& first, const std::string& second) {
-    return ThrowsMessage<UsageError>(AllOf(HasSubstr(first), HasSubstr(second), Not(HasSubstr("\n"))));
 }
 
 TEST(ServerJobPlaces, NumbersAreOfThisMachineWithoutPorts) {
@@ -121,33 +115,31 @@ TEST(ServerJobPlaces, NumbersMayRepeatWhatTheListsSay) {
 
 TEST(ServerJobPlaces, WhatDoesNotFitIsRefused) {
     const auto of = [](const Options& options) { return [options] { places(options); }; };
-    EXPECT_THAT(of({.server_num = 0, .worker_num = 1}), refuses_naming("--server_num 0", "at least one"));
-    EXPECT_THAT(of({.server_num = 1, .worker_num = 0}), refuses_naming("--worker_num 0", "at least one"));
+    EXPECT_THAT(of({.server_num = 0, .worker_num = 1}), refuses("--server_num 0", "at least one"));
+    EXPECT_THAT(of({.server_num = 1, .worker_num = 0}), refuses("--worker_num 0", "at least one"));
     EXPECT_THAT(of({.server_num = 2, .worker_num = 1, .servers = "a"}),
-                refuses_naming("--server_num 2", "--servers a"));
+                refuses("--server_num 2", "--servers a"));
     EXPECT_THAT(of({.worker_num = 3, .servers = "a", .workers = "a,b"}),
-                refuses_naming("--worker_num 3", "--workers a,b has 2"));
-    EXPECT_THAT(of({.servers = "a,", .workers = "b"}), refuses_naming("--servers a,", "missing"));
-    EXPECT_THAT(of({.servers = "a:0", .workers = "b"}), refuses_naming("--servers a:0", "no port"));
-    EXPECT_THAT(of({.servers = "a", .workers = "b:c:d/e"}),
-                refuses_naming("--workers b:c:d/e", "no address"));
-    EXPECT_THAT(of({.servers = "a:1", .workers = "a:1"}), refuses_naming("--servers and --workers", "a:1"));
-    EXPECT_THAT(of({.servers = "a:1", .workers = "b:1,b:1"}),
-                refuses_naming("--workers", "b:1 is there twice"));
+                refuses("--worker_num 3", "--workers a,b has 2"));
+    EXPECT_THAT(of({.servers = "a,", .workers = "b"}), refuses("--servers a,", "missing"));
+    EXPECT_THAT(of({.servers = "a:0", .workers = "b"}), refuses("--servers a:0", "no port"));
+    EXPECT_THAT(of({.servers = "a", .workers = "b:c:d/e"}), refuses("--workers b:c:d/e", "no address"));
+    EXPECT_THAT(of({.servers = "a:1", .workers = "a:1"}), refuses("--servers and --workers", "a:1"));
+    EXPECT_THAT(of({.servers = "a:1", .workers = "b:1,b:1"}), refuses("--workers", "b:1 is there twice"));
     EXPECT_THAT(of({.servers = "a:1", .workers = "b:1", .heter_workers = "b:1"}),
-                refuses_naming("--workers and --heter_workers", "b:1"));
+                refuses("--workers and --heter_workers", "b:1"));
     EXPECT_THAT(of({.servers = "a:1", .workers = "a:2", .http_port = 2}),
-                refuses_naming("--http_port 2", "--workers"));
+                refuses("--http_port 2", "--workers"));
     EXPECT_THAT(of({.server_num = 1, .worker_num = 1, .heter_worker_num = "1;x"}),
-                refuses_naming("--heter_worker_num 1;x", "\"x\""));
+                refuses("--heter_worker_num 1;x", "\"x\""));
     EXPECT_THAT(of({.server_num = 1, .worker_num = 1, .heter_worker_num = "1", .heter_workers = "a;b"}),
-                refuses_naming("--heter_worker_num 1 has 1 stages", "--heter_workers has 2"));
+                refuses("--heter_worker_num 1 has 1 stages", "--heter_workers has 2"));
     EXPECT_THAT(of({.server_num = 1, .worker_num = 1, .heter_worker_num = "2;1", .heter_workers = "a,b;c,d"}),
-                refuses_naming("--heter_worker_num 2;1", "stage 3 has 2"));
+                refuses("--heter_worker_num 2;1", "stage 3 has 2"));
     EXPECT_THAT(of({.server_num = 1, .worker_num = 1, .heter_worker_num = "2", .heter_devices = "gpu;cpu"}),
-                refuses_naming("--heter_devices gpu;cpu", "2 devices for 1"));
+                refuses("--heter_devices gpu;cpu", "2 devices for 1"));
     EXPECT_THAT(of({.server_num = 1, .worker_num = 1, .heter_worker_num = "2", .heter_devices = "npu"}),
-                refuses_naming("--heter_devices npu", "gpu or cpu"));
+                refuses("--heter_devices npu", "gpu or cpu"));
 }
 
 TEST(ServerJobPlaces, AnotherHostMayHaveTheSamePort) {
@@ -156,8 +148,7 @@ TEST(ServerJobPlaces, AnotherHostMayHaveTheSamePort) {
 }
 
 TEST(ServerJobPlaces, ComputedPortsEndAtTheLast) {
-    EXPECT_THAT([] { server_job_places({.servers = "a", .workers = "a"}, 65535); },
-                refuses_naming("65536", "on a"));
+    EXPECT_THAT([] { server_job_places({.servers = "a", .workers = "a"}, 65535); }, refuses("65536", "on a"));
 }
 
 }  // namespace

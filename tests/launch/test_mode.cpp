@@ -9,18 +9,12 @@
 #include <dtrain/error.hpp>
 
 #include "launch/mode.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::ThrowsMessage;
-
-auto refuses(const std::string& first, const std::string& second) {
-    return ThrowsMessage<UsageError>(AllOf(HasSubstr(first), HasSubstr(second), Not(HasSubstr("\n"))));
-}
+using tests::refuses;
 
 /// The options of a small job with servers.
 Options with_servers(const std::string& run_mode = "") {

@@ -7,13 +7,12 @@
 #include <dtrain/error.hpp>
 
 #include "launch/network.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 /// A node with a bridge for containers and a fast network beside the one that its name belongs to.
 NetworkQuestions node() {
@@ -66,8 +65,7 @@ TEST(MpiNetwork, TheUsersWordIsKept) {
 TEST(NetworkInterface, MustBeOneOfThisMachine) {
     check_network_interface("ib0", node().interfaces);
     EXPECT_THAT([] { check_network_interface("eth7", node().interfaces); },
-                ThrowsMessage<UsageError>(
-                    AllOf(HasSubstr("--network_interface eth7"), HasSubstr("docker0, eth0, ib0"))));
+                refuses("--network_interface eth7", "docker0, eth0, ib0"));
 }
 
 }  // namespace

@@ -8,26 +8,21 @@
 #include <dtrain/error.hpp>
 
 #include "launch/nodes.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
-using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
+using tests::refuses;
 
 const std::set<std::string> own{"127.0.0.1", "localhost", "192.168.0.2", "node2"};
 
 Nodes nodes(const Options& options, const std::vector<cluster::HostSlots>& hostfile = {}) {
     return nodes_of(options, std::nullopt, hostfile, own);
-}
-
-auto refuses_nodes(const std::string& first, const std::string& second = "") {
-    return ThrowsMessage<UsageError>(AllOf(HasSubstr(first), HasSubstr(second), Not(HasSubstr("\n"))));
 }
 
 TEST(Nodes, OneByDefaultAndItIsThis) {
@@ -53,9 +48,9 @@ TEST(Nodes, HostAndRankSayWhichIsOwn) {
     EXPECT_EQ(nodes({.ips = "192.168.0.2,192.168.0.9", .rank = 1}).own, 1);
     EXPECT_EQ(nodes({.ips = "192.168.0.2,192.168.0.9", .host = "192.168.0.2", .rank = 1}).own, 0)
         << "an address is surer than a number";
-    EXPECT_THAT([] { nodes({.ips = "a,b", .host = "c"}); }, refuses_nodes("--host c", "a,b"));
-    EXPECT_THAT([] { nodes({.ips = "a,b", .rank = 2}); }, refuses_nodes("--rank 2", "2 nodes"));
-    EXPECT_THAT([] { nodes({.rank = 1}); }, refuses_nodes("--rank 1", "1 node,"));
+    EXPECT_THAT([] { nodes({.ips = "a,b", .host = "c"}); }, refuses("--host c", "a,b"));
+    EXPECT_THAT([] { nodes({.ips = "a,b", .rank = 2}); }, refuses("--rank 2", "2 nodes"));
+    EXPECT_THAT([] { nodes({.rank = 1}); }, refuses("--rank 1", "1 node,"));
 }
 
 TEST(Nodes, SortedByTheNumberOfTheAddress) {
@@ -71,31 +66,31 @@ TEST(Nodes, FromAHostfile) {
     const auto two = nodes({.hostfile = "hosts"}, {{"node1", 8}, {"node2", 4}});
     EXPECT_THAT(two.hosts, ElementsAre("node1", "node2"));
     EXPECT_EQ(two.own, 1);
-    EXPECT_THAT([] { nodes({.hostfile = "hosts"}); }, refuses_nodes("--hostfile hosts", "names no host"));
+    EXPECT_THAT([] { nodes({.hostfile = "hosts"}); }, refuses("--hostfile hosts", "names no host"));
     EXPECT_THAT(
         [] {
             nodes({.ips = "a,b", .hostfile = "hosts"}, {{"a", 1}});
         },
-        refuses_nodes("--ips", "--hostfile"));
+        refuses("--ips", "--hostfile"));
 }
 
 TEST(Nodes, AsManyAsNnodes) {
     EXPECT_EQ(nodes({.ips = "a,b,c", .nnodes = "3"}).hosts.size(), 3U);
-    EXPECT_THAT([] { nodes({.ips = "a,b,c", .nnodes = "2"}); }, refuses_nodes("--nnodes 2", "3 nodes"));
-    EXPECT_THAT([] { nodes({.nnodes = "2"}); }, refuses_nodes("--nnodes 2", "--ips"));
-    EXPECT_THAT([] { nodes({.nnodes = "1:2"}); }, refuses_nodes("--nnodes 1:2", "--master etcd://"));
+    EXPECT_THAT([] { nodes({.ips = "a,b,c", .nnodes = "2"}); }, refuses("--nnodes 2", "3 nodes"));
+    EXPECT_THAT([] { nodes({.nnodes = "2"}); }, refuses("--nnodes 2", "--ips"));
+    EXPECT_THAT([] { nodes({.nnodes = "1:2"}); }, refuses("--nnodes 1:2", "--master etcd://"));
     for (const char* text : {"0", "-1", "two", "", "1.5"})
-        EXPECT_THAT([&] { nodes({.nnodes = text}); }, refuses_nodes(std::string("--nnodes ") + text)) << text;
+        EXPECT_THAT([&] { nodes({.nnodes = text}); }, refuses(std::string("--nnodes ") + text)) << text;
 }
 
 TEST(Nodes, AddressesThatCannotBe) {
     for (const char* ips : {"", ",", "a,", "a,,b", "a b,c", "[::1,b", "a:port,b"})
-        EXPECT_THAT([&] { nodes({.ips = ips}); }, refuses_nodes("--ips", ips)) << ips;
-    EXPECT_THAT([] { nodes({.ips = "a:6170,b"}); }, refuses_nodes("--ips a:6170,b", "--start_port"));
-    EXPECT_THAT([] { nodes({.ips = "a,b,a"}); }, refuses_nodes("--ips a,b,a", "a is named twice"));
+        EXPECT_THAT([&] { nodes({.ips = ips}); }, refuses("--ips", ips)) << ips;
+    EXPECT_THAT([] { nodes({.ips = "a:6170,b"}); }, refuses("--ips a:6170,b", "--start_port"));
+    EXPECT_THAT([] { nodes({.ips = "a,b,a"}); }, refuses("--ips a,b,a", "a is named twice"));
     for (const char* loopback : {"127.0.0.1", "127.1.2.3", "localhost", "::1"})
         EXPECT_THAT([&] { nodes({.ips = std::string("a,") + loopback}); },
-                    refuses_nodes("--ips a,", std::string(loopback) + " means another machine on each node"));
+                    refuses("--ips a,", std::string(loopback) + " means another machine on each node"));
 }
 
 TEST(Nodes, PaddleCloudKnowsBest) {

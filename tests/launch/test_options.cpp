@@ -11,6 +11,7 @@
 #include <dtrain/version.hpp>
 
 #include "launch/options.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -22,6 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::ThrowsMessage;
+using tests::refuses;
 
 using Words = std::vector<std::string>;
 
@@ -104,7 +106,7 @@ TEST(LaunchOptions, DryRunBeforeTheScriptOnly) {
     const auto json_is_the_script = parsed({"--dry-run", "json"});
     EXPECT_EQ(json_is_the_script.dry_run, "table");
     EXPECT_EQ(json_is_the_script.script, "json");
-    EXPECT_THAT([] { parsed({"--dry-run=xml", "train.py"}); }, ThrowsMessage<UsageError>(HasSubstr("xml")));
+    EXPECT_THAT([] { parsed({"--dry-run=xml", "train.py"}); }, refuses("xml"));
 }
 
 TEST(LaunchOptions, TwoDashesEndTheOptions) {
@@ -143,15 +145,14 @@ TEST(LaunchOptions, TheUsageLineNamesTheScript) {
 
 TEST(LaunchOptions, AMissingScriptIsSaid) {
     for (const auto& words : {Words{}, Words{"--gpus", "0"}, Words{"--dry-run"}, Words{"--"}})
-        EXPECT_THAT([&] { parsed(words); }, ThrowsMessage<UsageError>(HasSubstr("no training script")));
+        EXPECT_THAT([&] { parsed(words); }, refuses("no training script"));
 }
 
 TEST(LaunchOptions, AnEmptyValueBehindEqualsIsSaid) {
     for (const std::string option : {"--gpus=", "--ips=", "--report="})
         for (const auto& words :
              {Words{option, "train.py"}, Words{"--dry-run", option, "train.py"}, Words{option}})
-            EXPECT_THAT([&] { parsed(words); },
-                        ThrowsMessage<UsageError>(HasSubstr(option + " has no value")));
+            EXPECT_THAT([&] { parsed(words); }, refuses(option + " has no value"));
     EXPECT_THAT(parsed({"--gpus", "0", "train.py", "--gpus="}).script_arguments, ElementsAre("--gpus="));
     EXPECT_EQ(parsed({"--log_dir", "a=", "train.py"}).log_dir, "a=");
 }
@@ -167,21 +168,15 @@ TEST(LaunchOptions, AnUnknownOptionIsNamedWithTheNearest) {
                               Case{"--slected_gpus", "--selected_gpus"}, Case{"--dryrun", "--dry"}})
         for (const auto& words : {Words{wrong.typed, "1", "train.py"},
                                   Words{"--bind", "none", std::string(wrong.typed) + "=1", "train.py"}})
-            EXPECT_THAT([&] { parsed(words); },
-                        ThrowsMessage<UsageError>(
-                            AllOf(HasSubstr("unknown option \"" + std::string(wrong.typed) + "\""),
-                                  HasSubstr("did you mean " + std::string(wrong.meant)))));
+            EXPECT_THAT([&] { parsed(words); }, refuses("unknown option \"" + std::string(wrong.typed) + "\"",
+                                                        "did you mean " + std::string(wrong.meant)));
     EXPECT_THAT(
         [] {
             parsed({"--learning_rate=0.1", "train.py"});
         },
         ThrowsMessage<UsageError>(
             AllOf(HasSubstr("unknown option \"--learning_rate\""), Not(HasSubstr("did you mean")))));
-    EXPECT_THAT(
-        [] {
-            parsed({"-n", "2", "train.py"});
-        },
-        ThrowsMessage<UsageError>(HasSubstr("unknown option \"-n\"")));
+    EXPECT_THAT([] { parsed({"-n", "2", "train.py"}); }, refuses("unknown option \"-n\""));
 }
 
 TEST(LaunchOptions, ValuesThatCannotBeAreRefused) {
@@ -204,8 +199,7 @@ TEST(LaunchOptions, ValuesThatCannotBeAreRefused) {
                            {{"--bind", "maybe", "train.py"}, "--bind"},
                            {{"--run_mode", "PS", "train.py"}, "--run_mode PS"},
                            {{"--gpus"}, "--gpus"}})
-        EXPECT_THAT([&] { parsed(wrong.words); },
-                    ThrowsMessage<UsageError>(AllOf(HasSubstr(wrong.named), Not(HasSubstr("\n")))))
+        EXPECT_THAT([&] { parsed(wrong.words); }, refuses(wrong.named))
             << testing::PrintToString(wrong.words);
 }
 
@@ -214,11 +208,7 @@ TEST(LaunchOptions, GraceIsSecondsFromTheOptionOrTheEnvironment) {
     EXPECT_EQ(parsed({"--grace", "0", "train.py"}).grace, 0ms);
     EXPECT_EQ(parsed({"train.py"}, {{"DTRAIN_GRACE", "3"}}).grace, 3s);
     EXPECT_EQ(parsed({"--grace=1", "train.py"}, {{"DTRAIN_GRACE", "3"}}).grace, 1s);
-    EXPECT_THAT(
-        [] {
-            parsed({"train.py"}, {{"DTRAIN_GRACE", "long"}});
-        },
-        ThrowsMessage<UsageError>(HasSubstr("DTRAIN_GRACE=long")));
+    EXPECT_THAT([] { parsed({"train.py"}, {{"DTRAIN_GRACE", "long"}}); }, refuses("DTRAIN_GRACE=long"));
 }
 
 TEST(LaunchOptions, HelpAndVersionAreTextsToPrint) {

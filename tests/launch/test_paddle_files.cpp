@@ -10,14 +10,12 @@
 #include <dtrain/error.hpp>
 
 #include "launch/paddle_files.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 /// Of a file "f" with this content, and no other.
 ReadFile reads(const std::string& content) {
@@ -28,10 +26,6 @@ Options mapped(const std::string& content, Options options = {}) {
     options.rank_mapping_file = "f";
     options.enable_auto_mapping = true;
     return with_rank_mapping(options, reads(content));
-}
-
-auto is_refused(const std::string& first, const std::string& second) {
-    return ThrowsMessage<UsageError>(AllOf(HasSubstr(first), HasSubstr(second), Not(HasSubstr("\n"))));
 }
 
 std::string here(const std::string& name) {
@@ -51,7 +45,7 @@ TEST(RankMapping, NodesAndRanksAreThoseOfTheFile) {
 TEST(RankMapping, CountsOnlyWhenItIsEnabled) {
     EXPECT_EQ(with_rank_mapping({.rank_mapping_file = "g"}, reads("")), (Options{.rank_mapping_file = "g"}));
     EXPECT_THAT([] { with_rank_mapping({.enable_auto_mapping = true}, reads("")); },
-                is_refused("--enable_auto_mapping", "--rank_mapping_file"));
+                refuses("--enable_auto_mapping", "--rank_mapping_file"));
 }
 
 TEST(RankMapping, WhatCannotBeIsRefused) {
@@ -59,24 +53,23 @@ TEST(RankMapping, WhatCannotBeIsRefused) {
     for (const std::string bad :
          {"", "x", "[]", "{}", R"({"ip_ranks": []})", R"({"ip_ranks": 7})", R"({"ip_ranks": [{"ip": "a"}]})",
           R"({"ip_ranks": [{"ip": 1, "ranks": [0]}]})", R"({"ip_ranks": [{"ip": "a", "ranks": ["0"]}]})"})
-        EXPECT_THAT([&] { mapped(bad); }, is_refused("--rank_mapping_file f", "ip_ranks")) << bad;
+        EXPECT_THAT([&] { mapped(bad); }, refuses("--rank_mapping_file f", "ip_ranks")) << bad;
     const auto ranks = [](const std::string& first, const std::string& second) {
         return R"({"ip_ranks": [{"ip": "a", "ranks": )" + first + R"(}, {"ip": "b", "ranks": )" + second +
                "}]}";
     };
-    EXPECT_THAT([&] { mapped(ranks("[0, 1]", "[]")); }, is_refused("node b", "no ranks"));
-    EXPECT_THAT([&] { mapped(ranks("[0, 1]", "[2]")); }, is_refused("a has 2 ranks", "b has 1"));
-    EXPECT_THAT([&] { mapped(ranks("[0, 2]", "[1, 3]")); }, is_refused("rank 2 of node a", "rank 1"));
-    EXPECT_THAT([&] { mapped(ranks("[1, 2]", "[3, 4]")); }, is_refused("rank 1 of node a", "rank 0"));
-    EXPECT_THAT([&] { mapped(ranks("[0, 1]", "[1, 2]")); }, is_refused("rank 1 of node b", "rank 2"));
-    EXPECT_THAT([&] { mapped(good, {.ips = "b"}); }, is_refused("--ips b", "--rank_mapping_file f"));
-    EXPECT_THAT([&] { mapped(good, {.hostfile = "h"}); },
-                is_refused("--hostfile h", "--rank_mapping_file f"));
+    EXPECT_THAT([&] { mapped(ranks("[0, 1]", "[]")); }, refuses("node b", "no ranks"));
+    EXPECT_THAT([&] { mapped(ranks("[0, 1]", "[2]")); }, refuses("a has 2 ranks", "b has 1"));
+    EXPECT_THAT([&] { mapped(ranks("[0, 2]", "[1, 3]")); }, refuses("rank 2 of node a", "rank 1"));
+    EXPECT_THAT([&] { mapped(ranks("[1, 2]", "[3, 4]")); }, refuses("rank 1 of node a", "rank 0"));
+    EXPECT_THAT([&] { mapped(ranks("[0, 1]", "[1, 2]")); }, refuses("rank 1 of node b", "rank 2"));
+    EXPECT_THAT([&] { mapped(good, {.ips = "b"}); }, refuses("--ips b", "--rank_mapping_file f"));
+    EXPECT_THAT([&] { mapped(good, {.hostfile = "h"}); }, refuses("--hostfile h", "--rank_mapping_file f"));
     EXPECT_THAT([&] { mapped(good, {.nproc_per_node = 2}); },
-                is_refused("--nproc_per_node 2", "--rank_mapping_file f"));
+                refuses("--nproc_per_node 2", "--rank_mapping_file f"));
     EXPECT_THAT(
         [&] { with_rank_mapping({.rank_mapping_file = "g", .enable_auto_mapping = true}, reads(good)); },
-        is_refused("--rank_mapping_file g", "cannot be read"));
+        refuses("--rank_mapping_file g", "cannot be read"));
 }
 
 TEST(PaddleFiles, ProgramsAreToldOfThem) {
@@ -95,16 +88,16 @@ TEST(PaddleFiles, ProgramsAreToldOfThem) {
 TEST(PaddleFiles, ConfigurationsThatCannotBeAreRefused) {
     for (const std::string bad : {"", "x: 1", "[1]", "7", R"({"tuner_run_mode": 3})"})
         EXPECT_THAT([&] { variables_of_paddle_files({.auto_parallel_config = "f"}, reads(bad)); },
-                    is_refused("--auto_parallel_config f", "no JSON object"))
+                    refuses("--auto_parallel_config f", "no JSON object"))
             << bad;
     EXPECT_THAT(
         [] {
             variables_of_paddle_files({.auto_parallel_config = "f"},
                                       reads(R"({"tuner_run_mode": "tuner_only"})"));
         },
-        is_refused("tuner_only", "run_only"));
+        refuses("tuner_only", "run_only"));
     EXPECT_THAT([] { variables_of_paddle_files({.auto_parallel_config = "g"}, reads("{}")); },
-                is_refused("--auto_parallel_config g", "cannot be read"));
+                refuses("--auto_parallel_config g", "cannot be read"));
 }
 
 }  // namespace

@@ -9,14 +9,13 @@
 #include <dtrain/error.hpp>
 
 #include "launch/program.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 constexpr const char* native = "/opt/dtrain/libexec/dtrain/dtrain-native";
 
@@ -62,17 +61,14 @@ TEST(ProgramFor, ProgramsAreFoundInPathThenHere) {
 
 TEST(ProgramFor, WhatIsNotThereIsNamed) {
     for (const char* script : {"no.py", "no.toml", "dir/no", "./no"})
-        EXPECT_THAT([&] { program(script); },
-                    ThrowsMessage<UsageError>(HasSubstr("\"" + std::string(script) + "\" not found")));
-    EXPECT_THAT([] { program("nope"); },
-                ThrowsMessage<UsageError>(HasSubstr("\"nope\" not found here or in PATH")));
+        EXPECT_THAT([&] { program(script); }, refuses("\"" + std::string(script) + "\" not found"));
+    EXPECT_THAT([] { program("nope"); }, refuses("\"nope\" not found here or in PATH"));
 }
 
 TEST(ProgramFor, WhatCannotBeExecutedIsNamedWithTheCure) {
     for (const char* script : {"notes.txt", "sub/data"})
         EXPECT_THAT([&] { program(script); },
-                    ThrowsMessage<UsageError>(AllOf(HasSubstr(std::string(script) + "\" is not executable"),
-                                                    HasSubstr("chmod +x"))));
+                    refuses(std::string(script) + "\" is not executable", "chmod +x"));
 }
 
 }  // namespace

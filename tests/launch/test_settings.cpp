@@ -7,17 +7,15 @@
 #include <dtrain/error.hpp>
 
 #include "launch/settings.hpp"
+#include "support/refuses.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 /// "name = value (origin)".
 std::vector<std::string> texts(const std::vector<Setting>& settings) {
@@ -50,15 +48,12 @@ TEST(Settings, TextsNumbersAndSwitches) {
 }
 
 TEST(Settings, WhatIsNoSettingIsNamedByFileAndLine) {
-    EXPECT_THAT([] { parse_settings("grace = 1\nlog_dir =\n", "/etc/x"); },
-                ThrowsMessage<UsageError>(AllOf(HasSubstr("/etc/x:2: "), Not(HasSubstr("\n")))));
+    EXPECT_THAT([] { parse_settings("grace = 1\nlog_dir =\n", "/etc/x"); }, refuses("/etc/x:2: "));
     for (const char* value : {"[1, 2]", "{ a = 1 }", "1979-05-27"})
-        EXPECT_THAT(
-            [&] { parse_settings(std::string("\ngrace = ") + value, "/etc/x"); },
-            ThrowsMessage<UsageError>(HasSubstr("/etc/x:2: grace must be a text, number or true/false")))
+        EXPECT_THAT([&] { parse_settings(std::string("\ngrace = ") + value, "/etc/x"); },
+                    refuses("/etc/x:2: grace must be a text, number or true/false"))
             << value;
-    EXPECT_THAT([] { parse_settings("[table]\na = 1\n", "/etc/x"); },
-                ThrowsMessage<UsageError>(HasSubstr("/etc/x:1: table")));
+    EXPECT_THAT([] { parse_settings("[table]\na = 1\n", "/etc/x"); }, refuses("/etc/x:1: table"));
 }
 
 TEST(Settings, ThoseOfAllFilesThatExistWeakestFirst) {

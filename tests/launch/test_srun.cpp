@@ -13,6 +13,7 @@
 #include "cluster/address.hpp"
 #include "launch/srun.hpp"
 #include "machines.hpp"
+#include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -22,7 +23,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::ThrowsMessage;
+using tests::refuses;
 
 struct Where {
     Allocation allocation;
@@ -141,9 +142,8 @@ TEST(SrunPlan, SeveralTasksANodeAreTheRanks) {
 TEST(SrunPlan, TasksThatDoNotDivideTheGpusAreRefused) {
     Allocation allocation{
         .job_id = "77", .nodes = {{"a", 3}, {"b", 3}}, .tasks_were_asked_for = true, .gpus_of_node = 4};
-    EXPECT_THAT(
-        [&] { plan_for("", {.allocation = allocation}); },
-        ThrowsMessage<UsageError>(AllOf(HasSubstr("3 tasks and 4 GPUs"), HasSubstr("--nproc_per_node"))));
+    EXPECT_THAT([&] { plan_for("", {.allocation = allocation}); },
+                refuses("3 tasks and 4 GPUs", "--nproc_per_node"));
     EXPECT_EQ(plan_for("--nproc_per_node 2", {.allocation = allocation}).size(), 4);
 }
 
@@ -200,7 +200,7 @@ TEST(SrunPlan, ServersAndWorkersTakeTheNodesInTurn) {
 TEST(SrunPlan, NnodesMustBeTheAllocations) {
     EXPECT_EQ(plan_for("--nnodes 2", {.allocation = two_nodes()}).nodes.size(), 2U);
     EXPECT_THAT([] { plan_for("--nnodes 3", {.allocation = two_nodes()}); },
-                ThrowsMessage<UsageError>(AllOf(HasSubstr("--nnodes 3"), HasSubstr("job 77 has 2"))));
+                refuses("--nnodes 3", "job 77 has 2"));
 }
 
 TEST(SrunPlan, IsShownWithItsHostfile) {

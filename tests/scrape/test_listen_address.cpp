@@ -64,10 +64,14 @@ TEST(ListenAddress, MustBeOneOfThisMachine) {
                     listen_at({"192.0.2.1", 0}, "--metrics-port");
                 }),  // RFC 5737: nobody's
                 HasSubstr("--metrics-port 192.0.2.1:0: Cannot assign requested address"));
+    EXPECT_EQ(tests::message_of([] {
+                  listen_at({"127.0.0.1", 65536}, "metrics_port");
+              }),
+              "metrics_port 127.0.0.1:65536: it must be a port in 0..65535");
     EXPECT_THAT(tests::message_of([] {
                     listen_at({"none.invalid", 1}, "--metrics-port");
                 }),  // RFC 6761
-                HasSubstr("--metrics-port none.invalid:1: none.invalid is no known host ("));
+                HasSubstr("--metrics-port none.invalid:1: none.invalid is no known host: "));
 }
 
 }  // namespace

@@ -30,13 +30,6 @@ void append(const std::filesystem::path& path, const std::string& text) {
         throw std::system_error(errno, std::generic_category(), path.string());
 }
 
-/// Server N listens N ports above the first server's; port 0 is any free one for each.
-scrape::ListenAddress address_of_server(const std::string& text, int server) {
-    auto address = scrape::parse_listen_address(port_option, text);
-    if (address.port > 0) address.port += server;
-    return scrape::parse_listen_address(port_option, scrape::to_string(address));
-}
-
 }  // namespace
 
 struct MetricsOutput::Served {
@@ -63,7 +56,9 @@ MetricsOutput::MetricsOutput(const ServerMetricsOptions& options, int server)
 }
 
 void MetricsOutput::serve() {
-    auto address = address_of_server(options_.port, server_);
+    auto address = scrape::parse_listen_address(port_option, options_.port);
+    // That of server N is N behind the first one; 0 is any free one for each.
+    if (address.port > 0) address.port += server_;
     prometheus_ = &scrape::prometheus_module();
     auto listener = scrape::listen_at(address, port_option);
     address.port = port_of(listener);
