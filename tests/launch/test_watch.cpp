@@ -35,7 +35,7 @@ await() {  # that so many lines of $told are $1
     tries=0
     until [ "$(grep -cx "$1" "$told")" -ge "$2" ]; do
         tries=$((tries + 1))
-        [ $tries -lt 1500 ] || exit 9
+        [ $tries -lt 750 ] || exit 9
         sleep 0.02
     done
 }

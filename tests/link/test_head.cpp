@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real followers in threads of their own, over the loopback network, and an agent as mpirun would start it.
 // Oracle: what each side is to learn of the other; ssh's and getopt's "--".
+#include <atomic>
 #include <future>
 #include <numeric>
 #include <poll.h>
@@ -17,6 +18,7 @@
 #include "base/ports.hpp"
 #include "keys.hpp"
 #include "link/agent.hpp"
+#include "link/connection.hpp"
 #include "link/follower.hpp"
 #include "link/head.hpp"
 #include "link/tcp.hpp"
@@ -229,6 +231,18 @@ class Agent {
     FrameReader frames_{longest_message};
 };
 
+TEST_F(HeadTest, AFollowerIsWelcomedOnceWhereTheJobIsStartedAgain) {
+    std::atomic<int> welcomes = 0;
+    auto options = node(1);
+    options.welcomed = [&](const Welcome&) { ++welcomes; };
+    auto follower = started(options);
+    serve_until([&] { return head_->here(1); });
+    for (int start = 0; start < 2; ++start) head_->send(1, Welcome{.node = 1, .nodes = 2});
+    head_->end({});
+    EXPECT_EQ(follower.get().status, 0);
+    EXPECT_EQ(welcomes, 1);
+}
+
 TEST_F(HeadTest, AnAgentOfANodeWithoutAFollowerUsesSsh) {
     head_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
     Agent agent(agents());
@@ -365,6 +379,77 @@ TEST_F(HeadTest, ACommandThatIsNoDaemonIsNotRun) {
     EXPECT_FALSE(std::filesystem::exists(proof));
     head_->end({});
     EXPECT_EQ(follower.get().status, 0);
+}
+
+/// A follower that runs nothing, and says what a test wants.
+class RawFollower {
+  public:
+    explicit RawFollower(int port)
+        : connection_(std::get<FileDescriptor>(connect_to("127.0.0.1", port, seconds(5))),
+                      Channel::Side::follower, key) {
+        make_nonblocking(connection_.fd());
+    }
+
+    /// Takes what has arrived.
+    void turn() {
+        connection_.write();
+        if (connection_.has_input()) connection_.read();
+        while (const auto message = connection_.next())
+            if (const auto* wish = std::get_if<RunDaemon>(&*message)) run_ = wish->run;
+    }
+    bool open() const { return connection_.open(); }
+    /// The run whose daemon it was asked for.
+    const std::optional<int>& run() const { return run_; }
+    void say(const Message& message) {
+        connection_.send(message);
+        connection_.write();
+    }
+
+  private:
+    Connection connection_;
+    std::optional<int> run_;
+};
+
+class AgentOfRawFollower : public HeadTest {
+  protected:
+    AgentOfRawFollower() {
+        const auto turned = [&](const auto& condition) {
+            serve_until([&] {
+                follower_->turn();
+                return condition();
+            });
+        };
+        turned([&] { return follower_->open(); });
+        follower_->say(Hello{.host_name = "here", .wanted_node = 1});
+        for (int run = 0; run < 2; ++run) head_->begin_run({}, {"a", "b"}, {"a", "b"});
+        turned([&] { return head_->here(1); });
+        agent_.ask("b", "orted");
+        turned([&] { return follower_->run().has_value(); });
+    }
+    Message heard_by_agent() {
+        std::optional<Message> heard;
+        serve_until([&] { return (heard = agent_.heard()).has_value(); });
+        return heard.value_or(Heartbeat{});
+    }
+
+    std::optional<RawFollower> follower_{port_};
+    Agent agent_{agents()};
+};
+
+TEST_F(AgentOfRawFollower, HearsNothingOfAnEarlierRun) {
+    const int run = follower_->run().value();
+    follower_->say(DaemonOutput{.run = run - 1, .text = "earlier"});
+    follower_->say(DaemonEnded{.run = run - 1});
+    follower_->say(DaemonOutput{.run = run, .text = "now"});
+    EXPECT_EQ(heard_by_agent(), Message(DaemonOutput{.run = run, .text = "now"}));
+}
+
+TEST_F(AgentOfRawFollower, LearnsThatItsNodeIsLostWhileItWaits) {
+    follower_.reset();
+    const auto heard = heard_by_agent();
+    ASSERT_TRUE(std::holds_alternative<DaemonEnded>(heard));
+    EXPECT_EQ(std::get<DaemonEnded>(heard).status, 1);
+    EXPECT_EQ(std::get<DaemonEnded>(heard).reason, head_->lost().at(1));
 }
 
 TEST_F(HeadTest, AnAgentLearnsThatItsNodeIsLost) {
