@@ -103,6 +103,20 @@ TEST_F(Leftovers, SharedMemoryGoesUnlessItIsMapped) {
     EXPECT_TRUE(fs::exists(other)) << "not a name that dtrain knows";
 }
 
+TEST_F(Leftovers, WhatOtherUsersHaveStays) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root gives files to others";
+    const auto memory = places_.shared_memory / "vader_segment.node1.0.2f690001.0";
+    tests::write_bytes(memory, "x");
+    const auto of_other = session("jf.30701");
+    const auto own = session("jf.30702");
+    constexpr uid_t other = 65534;
+    for (const auto& theirs : {memory, of_other}) ASSERT_EQ(::lchown(theirs.c_str(), other, other), 0);
+    EXPECT_EQ(remove_leftovers(places_), 1);
+    EXPECT_TRUE(fs::exists(memory));
+    EXPECT_TRUE(fs::exists(of_other));
+    EXPECT_FALSE(fs::exists(own));
+}
+
 TEST_F(Leftovers, SessionsGoUnlessAProcessHasThem) {
     const auto dead = session(fmt::format("pid.{}", dead_process()));
     const auto dead_daemon = session("jf.30701");

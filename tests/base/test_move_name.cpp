@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: rename(2), and the kernel's errno. A reply that is lost is made up here by a file system that did
-// the rename before: tests/jobs/test_faulty_files.py has one.
+// Oracle: rename(2), and the kernel's errno. test_faulty_files.cpp has a file system that loses replies.
 #include <cerrno>
 #include <fstream>
 #include <string>

@@ -35,8 +35,10 @@ TEST(Engine, RanksBehindSrunAreNeverReachedBySignals) {
     const auto control = RankControl::of_srun({.job_id = "12", .name = "dtrain.ab"});
     EXPECT_TRUE(control.by_lines);
     EXPECT_EQ(control.death_signal, 0) << "SIGTERM would make it kill the ranks without grace";
+    EXPECT_EQ(control.at_once, SIGTERM) << "srun kills its tasks by it, and passes others on";
     EXPECT_EQ(control.step->job_id, "12");
     EXPECT_EQ(RankControl::of_mpirun().death_signal, SIGTERM);
+    EXPECT_EQ(RankControl::of_mpirun().at_once, SIGKILL);
 }
 
 TEST(SlurmStep, IsFoundByItsName) {

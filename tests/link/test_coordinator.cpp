@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real agents in threads of their own, over the loopback network, and a remote shell as mpirun would start
 // it. Oracle: what each side is to learn of the other; ssh's and getopt's "--".
+#include <atomic>
 #include <future>
 #include <numeric>
 #include <poll.h>
@@ -17,6 +18,7 @@
 #include "base/ports.hpp"
 #include "keys.hpp"
 #include "link/agent.hpp"
+#include "link/connection.hpp"
 #include "link/coordinator.hpp"
 #include "link/remote_shell.hpp"
 #include "link/tcp.hpp"
@@ -231,6 +233,18 @@ class RemoteShell {
     FrameReader frames_{max_message};
 };
 
+TEST_F(CoordinatorTest, AAgentIsWelcomedOnceWhereTheJobIsStartedAgain) {
+    std::atomic<int> welcomes = 0;
+    auto options = node(1);
+    options.accepted = [&](const Accepted&) { ++welcomes; };
+    auto agent = started(options);
+    serve_until([&] { return coordinator_->here(1); });
+    for (int start = 0; start < 2; ++start) coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
+    coordinator_->end({});
+    EXPECT_EQ(agent.get().status, 0);
+    EXPECT_EQ(welcomes, 1);
+}
+
 TEST_F(CoordinatorTest, AnAgentOfANodeWithoutAAgentUsesSsh) {
     coordinator_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
     RemoteShell remote_shell(remote_shells());
@@ -298,7 +312,7 @@ std::string printed_until_the_end(RemoteShell& remote_shell, Reactor& reactor) {
 class AgentsTest : public testing::Test {
   protected:
     void ask() {
-        agent_.ask("b", "orted");
+        shell_.ask("b", "orted");
         for (int count = 0; !asked_ && count < 1000; ++count) reactor_.wait(milliseconds(20));
         ASSERT_TRUE(asked_);
     }
@@ -368,6 +382,77 @@ TEST_F(CoordinatorTest, ACommandThatIsNoDaemonIsNotRun) {
     EXPECT_FALSE(std::filesystem::exists(proof));
     coordinator_->end({});
     EXPECT_EQ(agent.get().status, 0);
+}
+
+/// An agent that runs nothing, and says what a test wants.
+class RawAgent {
+  public:
+    explicit RawAgent(int port)
+        : connection_(std::get<FileDescriptor>(connect_to("127.0.0.1", port, seconds(5))),
+                      Channel::Side::agent, key) {
+        make_nonblocking(connection_.fd());
+    }
+
+    /// Takes what has arrived.
+    void turn() {
+        connection_.write();
+        if (connection_.has_input()) connection_.read();
+        while (const auto message = connection_.next())
+            if (const auto* wish = std::get_if<RunDaemon>(&*message)) run_ = wish->run;
+    }
+    bool open() const { return connection_.open(); }
+    /// The run whose daemon it was asked for.
+    const std::optional<int>& run() const { return run_; }
+    void say(const Message& message) {
+        connection_.send(message);
+        connection_.write();
+    }
+
+  private:
+    Connection connection_;
+    std::optional<int> run_;
+};
+
+class RemoteShellOfRawAgent : public CoordinatorTest {
+  protected:
+    RemoteShellOfRawAgent() {
+        const auto turned = [&](const auto& condition) {
+            serve_until([&] {
+                agent_->turn();
+                return condition();
+            });
+        };
+        turned([&] { return agent_->open(); });
+        agent_->say(JoinRequest{.host_name = "here", .wanted_node = 1});
+        for (int run = 0; run < 2; ++run) coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
+        turned([&] { return coordinator_->here(1); });
+        shell_.ask("b", "orted");
+        turned([&] { return agent_->run().has_value(); });
+    }
+    Message heard_by_shell() {
+        std::optional<Message> heard;
+        serve_until([&] { return (heard = shell_.heard()).has_value(); });
+        return heard.value_or(Heartbeat{});
+    }
+
+    std::optional<RawAgent> agent_{port_};
+    RemoteShell shell_{remote_shells()};
+};
+
+TEST_F(RemoteShellOfRawAgent, HearsNothingOfAnEarlierRun) {
+    const int run = agent_->run().value();
+    agent_->say(DaemonOutput{.run = run - 1, .text = "earlier"});
+    agent_->say(DaemonEnded{.run = run - 1});
+    agent_->say(DaemonOutput{.run = run, .text = "now"});
+    EXPECT_EQ(heard_by_shell(), Message(DaemonOutput{.run = run, .text = "now"}));
+}
+
+TEST_F(RemoteShellOfRawAgent, LearnsThatItsNodeIsLostWhileItWaits) {
+    agent_.reset();
+    const auto heard = heard_by_shell();
+    ASSERT_TRUE(std::holds_alternative<DaemonEnded>(heard));
+    EXPECT_EQ(std::get<DaemonEnded>(heard).status, 1);
+    EXPECT_EQ(std::get<DaemonEnded>(heard).reason, coordinator_->lost().at(1));
 }
 
 TEST_F(CoordinatorTest, AnAgentLearnsThatItsNodeIsLost) {

@@ -124,6 +124,15 @@ TEST(DaemonCommand, NothingElseIsRun) {
                   "here: rm -rf /"));
 }
 
+TEST(DaemonCommand, WhatAShellWouldTakeForAnOperatorIsNoPartOfAWord) {
+    for (const char special : std::string_view("|&<>()*?[]{}~#!;`$\\\n"))
+        EXPECT_THROW(parse_daemon_command(std::string("orted -mca a b") + special + "c", environment),
+                     UsageError)
+            << special;
+    EXPECT_THAT(parse_daemon_command("orted -mca a \"b|c\"", environment).arguments,
+                ElementsAre("-mca", "a", "b|c"));
+}
+
 TEST(DaemonCommandProperty, WhateverIsAcceptedIsADaemonWithKnownOptions) {
     const tests::Corpus corpus{
         .examples = {open_mpi_4, open_mpi_4_with_prefix, open_mpi_5},

@@ -4,6 +4,7 @@
 // time; every message names the file and what to type.
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,6 +80,17 @@ TEST(KeyFile, OneThatOthersCanReadIsRefusedWithTheRemedy) {
     }
     ::chmod(file.c_str(), 0400);
     EXPECT_EQ(read_key(file).to_hex(), hex);
+}
+
+TEST(KeyFile, OneOfAnotherUserIsRefused) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root gives files to others";
+    const tests::TemporaryFolder folder;
+    const auto file = folder / "key";
+    install_key(file, hex);
+    constexpr uid_t other = 65534;
+    ASSERT_EQ(::chown(file.c_str(), other, other), 0);
+    for (const auto& read : {read_key, read_or_make_key})
+        EXPECT_THAT(message_of([&] { read(file); }), HasSubstr("belongs to user 65534"));
 }
 
 TEST(KeyFile, MissingOrUnreadableOneNamesTheCommand) {

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the C library as they are on bad machines, for LD_PRELOAD:
+// Calls of the C library as they are on bad machines, for LD_PRELOAD or to link with:
 //   FAULTY_CLOCK=FILE         the clock of the day is so many seconds off as the file says, at any time anew
-//   FAULTY_RENAMES=FOLDER     renames below the folder happen, and then say ENOENT, as NFS does whose reply
-//   was lost FAULTY_SLOW=MS:FOLDER     opens, writes, syncs and renames below the folder take so long each
+//   FAULTY_LINKS=FOLDER       new files below the folder are somebody's links to FOLDER/target just before
+//   FAULTY_REMOVALS=FOLDER    what is renamed below the folder somebody has removed just before
+//   FAULTY_RENAMES=FOLDER     renames below the folder happen, and then say ENOENT: NFS, a reply was lost
+//   FAULTY_SLOW=MS:FOLDER     opens, writes, syncs and renames below the folder take so long each
 // What the kernel is asked without the C library is as ever.
 #include <cerrno>
 #include <cstdarg>
@@ -67,6 +69,21 @@ void wait_for_the_disk(int folder, const char* name = nullptr) {
     errno = error;
 }
 
+void before_a_rename(int folder, const char* name) {
+    const int error = errno;
+    if (is_below(whole_path(folder, name), std::getenv("FAULTY_REMOVALS")))
+        ::syscall(SYS_unlinkat, folder, name, 0);
+    errno = error;
+}
+
+void before_an_open(int folder, const char* name, int flags) {
+    const int error = errno;
+    const char* const links = std::getenv("FAULTY_LINKS");
+    if ((flags & O_CREAT) != 0 && is_below(whole_path(folder, name), links))
+        ::syscall(SYS_symlinkat, (std::string(links) + "/target").c_str(), folder, name);
+    errno = error;
+}
+
 int after_a_rename(int status, const std::string& path) {
     if (status != 0 || !is_below(path, std::getenv("FAULTY_RENAMES"))) return status;
     errno = ENOENT;
@@ -101,12 +118,14 @@ time_t time(time_t* now) noexcept {
 int rename(const char* from, const char* to) noexcept {
     static auto* const real = next<int(const char*, const char*)>("rename");
     wait_for_the_disk(AT_FDCWD, to);
+    before_a_rename(AT_FDCWD, from);
     return after_a_rename(real(from, to), whole_path(AT_FDCWD, to));
 }
 
 int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
     static auto* const real = next<int(int, const char*, int, const char*)>("renameat");
     wait_for_the_disk(to_folder, to);
+    before_a_rename(from_folder, from);
     return after_a_rename(real(from_folder, from, to_folder, to), whole_path(to_folder, to));
 }
 
@@ -141,6 +160,7 @@ int open64(const char* path, int flags, ...) {
     const mode_t mode = (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
     va_end(more);
     wait_for_the_disk(AT_FDCWD, path);
+    before_an_open(AT_FDCWD, path, flags);
     return real(path, flags, mode);
 }
 
@@ -151,6 +171,7 @@ int openat64(int folder, const char* path, int flags, ...) {
     const mode_t mode = (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
     va_end(more);
     wait_for_the_disk(folder, path);
+    before_an_open(folder, path, flags);
     return real(folder, path, flags, mode);
 }
 }

@@ -4,20 +4,21 @@
 import importlib.machinery
 import importlib.util
 import pathlib
-import tomllib
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TABLE = tomllib.loads((ROOT / "tests/mutations.toml").read_text())
 
 
-@pytest.fixture
-def mutate():
+def loaded():
     loader = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "tests/mutate"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", loader))
     loader.exec_module(module)
     return module
+
+
+MUTATE = loaded()
+TABLE = MUTATE.faults()
 
 
 def test_each_fault_is_a_text_that_is_there_once():
@@ -30,6 +31,12 @@ def test_each_fault_has_words_of_its_own_and_a_room():
     words = [(each["file"], each["what"]) for each in TABLE["mutation"]]
     assert len(set(words)) == len(words)
     assert {each["room"] for each in TABLE["mutation"]} == set(TABLE["room"])
+
+
+def test_a_fault_has_nothing_else_and_a_harmless_one_says_why():
+    for each in TABLE["mutation"]:
+        assert set(each) - {"harmless"} == {"room", "file", "what", "old", "new"}, each["what"]
+        assert each.get("harmless", "a reason").strip(), each["what"]
 
 
 class Build:
@@ -51,8 +58,8 @@ class Build:
 @pytest.mark.parametrize(("old", "new", "result"), [
     ("good", "bad", "found"), ("other", "bad", "survived"), ("other", "error", "it does not compile"),
     ("x", "y", "its text is not there once"), ("o", "y", "its text is not there once")])
-def test_what_becomes_of_a_fault(mutate, tmp_path, old, new, result):
+def test_what_becomes_of_a_fault(tmp_path, old, new, result):
     (tmp_path / "a.cpp").write_text("good other")
     fault = {"file": "a.cpp", "old": old, "new": new}
-    assert mutate.tried(Build(tmp_path), fault, {"targets": [], "tests": []}) == result
+    assert MUTATE.tried(Build(tmp_path), fault, {"targets": [], "tests": []}) == result
     assert (tmp_path / "a.cpp").read_text() == "good other"

@@ -68,12 +68,15 @@ MachineFixture& MachineFixture::add(std::string_view parent_type, int nth, const
         "<object type=\"Bridge\" gp_index=\"{}\" bridge_type=\"0-1\" depth=\"0\" "
         "bridge_pci=\"{}:[00-ff]\">\n",
         gp(), domain);
-    if (!device.root_port.empty())
+    int bridges = 1;
+    for (const auto& port : {device.root_port, device.switch_port}) {
+        if (port.empty()) continue;
         text += fmt::format(
-            "<object type=\"Bridge\" gp_index=\"{}\" bridge_type=\"1-1\" depth=\"1\" "
+            "<object type=\"Bridge\" gp_index=\"{}\" bridge_type=\"1-1\" depth=\"{}\" "
             "bridge_pci=\"{}:[01-ff]\" "
             "pci_busid=\"{}\" pci_type=\"0604 [8086:352a] [8086:0000] 30\" pci_link_speed=\"0.000000\">\n",
-            gp(), domain, device.root_port);
+            gp(), bridges++, domain, port);
+    }
     text += fmt::format(
         "<object type=\"PCIDev\" gp_index=\"{}\" pci_busid=\"{}\" pci_type=\"{}\" "
         "pci_link_speed=\"0.000000\">\n",
@@ -86,9 +89,7 @@ MachineFixture& MachineFixture::add(std::string_view parent_type, int nth, const
                 fmt::format("<info name=\"{}\" value=\"{}\"/>\n", os_device.infos[i], os_device.infos[i + 1]);
         text += "</object>\n";
     }
-    text += "</object>\n";
-    if (!device.root_port.empty()) text += "</object>\n";
-    text += "</object>\n";
+    for (int end_of = 0; end_of <= bridges; ++end_of) text += "</object>\n";
     xml_.insert(end + 1, text);
     return *this;
 }

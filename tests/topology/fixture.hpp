@@ -31,6 +31,8 @@ struct PciDevice {
     /// Address of the port above its switch; "" hangs it straight off the host bridge.
     std::string root_port = {};
     std::vector<OsDevice> os_devices = {};
+    std::string switch_port =
+        {};  ///< address of the switch's own port, below the root port; "": no such bridge
 };
 
 /// Makes the XML of a machine: hwloc's own synthetic description, with PCI devices put into the text.

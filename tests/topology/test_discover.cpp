@@ -179,6 +179,15 @@ TEST(Discover, AdaptersRdmaFirstThenPciOrder) {
     EXPECT_EQ(machine.gpus.at(0).root_port, port);
 }
 
+TEST(Discover, ThePortIsTheProcessorsAndNotTheSwitchs) {
+    const Machine machine =
+        MachineFixture("pack:1 [numa] core:2 pu:1")
+            .add("Package", 0,
+                 {.address = "0000:19:00.0", .root_port = "0000:15:01.0", .switch_port = "0000:18:02.0"})
+            .machine();
+    EXPECT_EQ(machine.gpus.at(0).root_port, (PciAddress{.bus = 0x15, .device = 1}));
+}
+
 TEST(Discover, ADescriptionWithoutCoresCountsProcessors) {
     MachineFixture fixture("pack:2 [numa] pu:3");
     const Machine machine = fixture.add("Package", 1, {"0000:10:00.0"}).machine();

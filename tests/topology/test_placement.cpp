@@ -301,6 +301,14 @@ TEST(PlaceAdapters, TheOneOnTheSameBus) {
                 ElementsAre("efa10", "efa10", "efa20", "efa20"));
 }
 
+TEST(PlaceAdapters, BusesOfTwoDomainsAreTwo) {
+    MachineFixture fixture("pack:1 [numa] core:4 pu:1");
+    for (const std::string domain : {"0000", "0001"})
+        fixture.add("Machine", 0, {domain + ":10:1c.0"})
+            .add("Machine", 0, {domain + ":10:1b.0", infiniband_class, "", {{"efa" + domain, 3}}});
+    EXPECT_THAT(adapters(place(fixture.machine(), Ranks{{1}})), ElementsAre("efa0001"));
+}
+
 TEST(PlaceAdapters, RdmaThenNearnessThenTurns) {
     MachineFixture fixture("pack:2 group:2 [numa] core:2 pu:1");
     fixture.add("Group", 0, {"0000:05:00.0", ethernet_class, "", {{"eth0", 2}}});
