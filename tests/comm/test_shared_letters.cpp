@@ -115,6 +115,13 @@ TEST(SharedLetters, RefusePlacesThatAreNone) {
                 }),
                 testing::StartsWith("rank " + std::to_string(rank) +
                                     " says that a letter of 10 bytes lies at 0 of its "));
+    auto sent = of.letters->memory(5000);
+    ASSERT_TRUE(sent);
+    const auto told = of.letters->place_for(rank, *sent).value();
+    std::move(*sent).leave_to_reader();
+    EXPECT_THROW(of.letters->letter(rank, {told.offset, std::uint64_t{1} << 40U}), Error)
+        << "it was sent, and is not that long";
+    EXPECT_EQ(of.letters->letter(rank, told).size(), 5000U);
 }
 
 TEST(SharedLetters, LastLongerThanTheirPost) {
