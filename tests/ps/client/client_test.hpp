@@ -27,6 +27,9 @@ class Pumped final : public comm::Post {
     bool is_crowded() const override { return true; }
     void send(int to, comm::LetterBytes&& content) override {
         ++sent_;
+        if (const auto head = LetterReader(std::as_const(content).bytes()).head();
+            head.kind == LetterKind::push)
+            steps_pushed_ += head.steps;
         own_.send(to, std::move(content));
     }
     std::optional<comm::Letter> receive() override {
@@ -37,11 +40,14 @@ class Pumped final : public comm::Post {
 
     /// Letters.
     int sent() const { return sent_; }
+    /// That end with a push, of all pushes together.
+    std::uint64_t steps_pushed() const { return steps_pushed_; }
 
   private:
     comm::Post& own_;
     std::function<void()> pump_;
     int sent_ = 0;
+    std::uint64_t steps_pushed_ = 0;
 };
 
 /// A client, and servers in this process that work when it looks for letters, unless the test holds them up.

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "ps/wire/letter.hpp"
+#include "ps/wire/letter_bytes.hpp"
 #include "support/fuzz.hpp"
 #include "support/message_of.hpp"
 
@@ -100,6 +101,16 @@ TEST_F(Letters, SaySectionsThatDoNotFit) {
     EXPECT_EQ(message_of<LetterError>([&] { (void)section->ids(); }), "a section of 3 has 16 bytes");
     EXPECT_EQ(message_of<LetterError>([&] { (void)section->floats(SIZE_MAX / 2); }),
               "a section of 3 has 16 bytes");
+}
+
+TEST_F(Letters, HaveSectionsOfWholeWords) {
+    auto bytes = push();
+    const std::uint64_t three_floats = 12;
+    std::memcpy(bytes.data() + sizeof(HeadBytes) + offsetof(SectionBytes, payload), &three_floats,
+                sizeof(three_floats));
+    LetterReader reader(bytes);
+    EXPECT_THAT(message_of<LetterError>([&] { (void)reader.next(); }),
+                HasSubstr("a section of 12 bytes of "));
 }
 
 /// Reads all there is, of whatever sizes it says. False when the letter is refused before its end; what one
