@@ -115,6 +115,13 @@ TEST(SharedMessages, RefusePlacesThatAreNone) {
                 }),
                 testing::StartsWith("rank " + std::to_string(rank) +
                                     " says that a message of 10 bytes lies at 0 of its "));
+    auto sent = of.messages->memory(5000);
+    ASSERT_TRUE(sent);
+    const auto told = of.messages->place_for(rank, *sent).value();
+    std::move(*sent).leave_to_reader();
+    EXPECT_THROW(of.messages->message(rank, {told.offset, std::uint64_t{1} << 40U}), Error)
+        << "it was sent, and is not that long";
+    EXPECT_EQ(of.messages->message(rank, told).size(), 5000U);
 }
 
 TEST(SharedMessages, LastLongerThanTheirTransport) {

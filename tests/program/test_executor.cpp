@@ -42,6 +42,7 @@ void* malloc(std::size_t bytes) noexcept {
 namespace dtrain {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using tests::message_of;
 
@@ -253,6 +254,21 @@ TEST(Executor, SaysWhatCannotBeFedOrFetched) {
     EXPECT_THAT(message_of<ProgramError>([&] { executor.fetch("fc_0.out"); }), HasSubstr("not kept"));
     Executor unfused(made.program, State(made.program, 1), {}, {.fuse = false});
     EXPECT_EQ(unfused.fetch("fc_0.out").size(), 8U * 128U);
+}
+
+TEST(Executor, ABlockBeginsAsItsPartOfTheWhole) {
+    Program whole;
+    whole.add(
+        {.name = "w", .shape = {6}, .role = Role::parameter, .initializer = {Initializer::Kind::uniform, 1}});
+    Program block;
+    block.add({.name = "w.block1",
+               .shape = {2},
+               .role = Role::parameter,
+               .initializer = {Initializer::Kind::uniform, 1, "w", 4}});
+    const State all(whole, 3);
+    const State part(block, 3);
+    const auto values = all.find("w")->view.as<float>();
+    EXPECT_THAT(part.find("w.block1")->view.as<float>(), ElementsAre(values[4], values[5]));
 }
 
 TEST(Executor, RefusesAStateOrWorldThatDoesNotFit) {

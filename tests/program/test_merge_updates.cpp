@@ -67,5 +67,17 @@ TEST(MergeUpdates, WhatAllShareStaysAsItIs) {
     EXPECT_EQ(merged[0].input("parameter").shape, Shape{32});
 }
 
+TEST(MergeUpdates, RowsAreNumbersWithinTheirOwnParameter) {
+    Block p;
+    Block g;
+    constexpr std::size_t listed = 8;
+    alignas(64) std::array<std::int64_t, 2 * listed> rows{};
+    auto a = sgd(p.at(0, 16), g.at(0, 16));
+    auto b = sgd(p.at(16, 16), g.at(16, 16));
+    a.inputs.push_back({"rows", {rows.data(), {listed}, DataType::int64}});
+    b.inputs.push_back({"rows", {rows.data() + listed, {listed}, DataType::int64}});
+    EXPECT_EQ(merge_updates({a, b}).size(), 2U);
+}
+
 }  // namespace
 }  // namespace dtrain::program

@@ -191,7 +191,11 @@ INSTANTIATE_TEST_SUITE_P(
                              Momentum{.learning_rate = 0.1},
                              {.schedule = LearningRateSchedule{ExponentialDecay{0.1, 2, 0.5}},
                               .clipping = ClipByValue{-0.01, 0.01},
-                              .regularisation = L2Decay{1e-3}}}),
+                              .regularisation = L2Decay{1e-3}}},
+                    Training{"warmed_up",
+                             Sgd{0.1},
+                             {.schedule = LearningRateSchedule{ExponentialDecay{0.1, 2, 0.5},
+                                                               LinearWarmup{3, 0.01, 0.1}}}}),
     [](const auto& each) { return each.param.name; });
 
 TEST(Transpiler, WithoutSyncModeEachGradientIsAnUpdate) {

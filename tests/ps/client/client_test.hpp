@@ -27,6 +27,9 @@ class Pumped final : public comm::Transport {
     bool is_crowded() const override { return true; }
     void send(int to, comm::MessageBytes&& content) override {
         ++sent_;
+        if (const auto header = MessageReader(std::as_const(content).bytes()).header();
+            header.kind == MessageKind::push)
+            steps_pushed_ += header.steps;
         own_.send(to, std::move(content));
     }
     std::optional<comm::Message> receive() override {
@@ -37,11 +40,14 @@ class Pumped final : public comm::Transport {
 
     /// Messages.
     int sent() const { return sent_; }
+    /// That end with a push, of all pushes together.
+    std::uint64_t steps_pushed() const { return steps_pushed_; }
 
   private:
     comm::Transport& own_;
     std::function<void()> pump_;
     int sent_ = 0;
+    std::uint64_t steps_pushed_ = 0;
 };
 
 /// A client, and servers in this process that work when it looks for messages, unless the test holds them up.

@@ -47,6 +47,7 @@ TEST_F(ClientTest, AddsUpStepsWhileTheServerIsBusy) {
     EXPECT_THAT(dense(), ElementsAre(-6, -60));
     // The first step left alone, the other five together.
     EXPECT_EQ(servers_[0]->steps(), 2);
+    EXPECT_EQ(pumped_->steps_pushed(), 6U);
     EXPECT_EQ(servers_[0]->counts().keys_pushed, 4U);
     client.leave();
 }

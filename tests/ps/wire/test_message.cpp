@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "ps/wire/message.hpp"
+#include "ps/wire/message_bytes.hpp"
 #include "support/fuzz.hpp"
 #include "support/message_of.hpp"
 
@@ -100,6 +101,16 @@ TEST_F(Messages, SaySectionsThatDoNotFit) {
     EXPECT_EQ(message_of<MessageError>([&] { (void)section->ids(); }), "a section of 3 has 16 bytes");
     EXPECT_EQ(message_of<MessageError>([&] { (void)section->floats(SIZE_MAX / 2); }),
               "a section of 3 has 16 bytes");
+}
+
+TEST_F(Messages, HaveSectionsOfWholeWords) {
+    auto bytes = push();
+    const std::uint64_t three_floats = 12;
+    std::memcpy(bytes.data() + sizeof(HeaderBytes) + offsetof(SectionBytes, payload), &three_floats,
+                sizeof(three_floats));
+    MessageReader reader(bytes);
+    EXPECT_THAT(message_of<MessageError>([&] { (void)reader.next(); }),
+                HasSubstr("a section of 12 bytes of "));
 }
 
 /// Reads all there is, of whatever sizes it says. False when the message is refused before its end; what one
