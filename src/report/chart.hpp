@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,13 +20,18 @@ struct ChartLine {
     std::string name;
     std::vector<ChartPoint> points;
     std::vector<std::string> sources = {};  ///< where the page's data has them: "epoch train_loss"
+    std::optional<std::size_t> run = {};    ///< of several that are compared; it has one colour in all charts
 };
+
+/// How a line is drawn, of so many ways.
+inline constexpr std::size_t chart_colours = 8;
 
 struct Chart {
     std::string title;
     std::string x_name;  ///< with its unit
     std::string y_name;
     std::vector<ChartLine> lines;
+    std::string part = {};  ///< what of it, beside the title: "test"
 };
 
 /// Round numbers that divide [low, high], `most` at most.
