@@ -60,8 +60,9 @@ std::string command_cases(const std::vector<CommandText>& commands) {
     for (const auto& command : commands) {
         names.push_back(command.name);
         if (!command.options.empty())
-            cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); return ;;\n",
-                                 command.name, join(command.options, " "));
+            cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$word\"){}); return ;;\n",
+                                 command.name, join(command.options, " "),
+                                 command.takes_files ? " $(compgen -f -- \"$word\")" : "");
     }
     return fmt::format(R"(    if [[ $COMP_CWORD -eq 1 && $word != -* ]]; then
         COMPREPLY=($(compgen -W "{}" -- "$word") $(compgen -f -- "$word")); return
