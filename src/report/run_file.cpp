@@ -116,6 +116,7 @@ class LinesOfRuns {
 
 std::vector<Run> runs_of_lines(std::string_view text, const std::filesystem::path& file) {
     LinesOfRuns found;
+    bool is_first = true;
     for (std::size_t number = 1; !text.empty(); ++number) {
         const auto end = text.find('\n');
         if (end == std::string_view::npos && number > 1) break;
@@ -124,10 +125,11 @@ std::vector<Run> runs_of_lines(std::string_view text, const std::filesystem::pat
         if (line.empty()) continue;
         try {
             const auto json = Json::parse(line);
-            if (number == 1 && !json.contains("event")) throw UsageError(no_run(file));
+            if (is_first && !json.contains("event")) throw UsageError(no_run(file));
             found.add(json);
+            is_first = false;
         } catch (const Json::exception&) {
-            if (number == 1) throw UsageError(no_run(file));
+            if (is_first) throw UsageError(no_run(file));
             throw UsageError(fmt::format("{}, line {} is none that --metrics writes: {}", file.string(),
                                          number, one_line(line, 80)));
         }
