@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -21,6 +22,7 @@ namespace dtrain::report {
 namespace {
 
 constexpr std::array<std::string_view, 2> names_of_runs{"job", "logs"};
+constexpr std::string_view rate_axis = "samples/s";
 
 std::string colour_key(std::size_t run) {
     return fmt::format(
@@ -77,15 +79,26 @@ std::vector<Chart> charts_with_an_end(const std::vector<Chart>& charts) {
     return out;
 }
 
-std::vector<std::string> last_values(const Chart& chart, std::size_t runs) {
-    std::vector<std::string> values(runs);
-    for (const auto& line : chart.lines) {
-        const auto last =
-            std::ranges::find_if(line.points.rbegin(), line.points.rend(),
-                                 [](const ChartPoint& point) { return std::isfinite(point.y); });
-        if (last != line.points.rend()) values.at(*line.run) = number_text(last->y);
+/// The last number; of a rate, which the machine's other work changes, the mean. Nothing when there is no number.
+std::optional<double> end_of(const ChartLine& line, bool is_rate) {
+    double seconds = 0;  // for one sample of each epoch, which have equally many
+    int count = 0;
+    std::optional<double> last;
+    for (const auto& [x, y] : line.points) {
+        if (!std::isfinite(y) || (is_rate && y <= 0)) continue;
+        last = y;
+        if (is_rate) seconds += 1 / y;
+        ++count;
     }
-    return values;
+    return is_rate && last ? count / seconds : last;
+}
+
+std::string row_of_ends(const Chart& chart, std::size_t runs) {
+    const bool is_rate = chart.y_name == rate_axis;
+    std::vector<std::string> values(runs);
+    for (const auto& line : chart.lines)
+        if (const auto end = end_of(line, is_rate)) values.at(*line.run) = number_text(*end);
+    return row_of_runs(name_of_chart(chart) + (is_rate ? ", mean" : ""), values);
 }
 
 std::string table_of_runs(const std::vector<NamedRun>& runs, const std::vector<Chart>& charts) {
@@ -106,7 +119,7 @@ std::string table_of_runs(const std::vector<NamedRun>& runs, const std::vector<C
     add("epochs", [](const Run& run) { return count_text(run, &MetricRow::epoch); });
     add("steps", [](const Run& run) { return count_text(run, &MetricRow::step); });
     for (const auto& chart : charts_with_an_end(charts))
-        out += row_of_runs(name_of_chart(chart), last_values(chart, runs.size()));
+        out += row_of_ends(chart, runs.size());
     return out + "</tbody></table></div></div></section>\n";
 }
 

@@ -62,8 +62,8 @@ table{border-collapse:collapse;width:100%;font-size:.85rem}
 th,td{text-align:right;padding:3px 8px;border-bottom:1px solid var(--rule);white-space:nowrap}
 th:first-child,td:first-child{text-align:left}
 th{color:var(--soft);font-weight:600}
-.compared{max-height:none}.compared th:first-child,.compared td:first-child{position:sticky;left:0;background:var(--card);white-space:normal;min-width:6.5em;color:var(--soft)}
-.compared .key{vertical-align:middle}.compared td{white-space:normal;min-width:6.5em;max-width:26em}
+.compared{max-height:none}.compared th:first-child,.compared td:first-child{position:sticky;left:0;background:var(--card);white-space:normal;min-width:6.5em;color:var(--soft);overflow-wrap:break-word}
+.compared .key{vertical-align:middle}.compared td{white-space:normal;min-width:6.5em;max-width:26em;overflow-wrap:break-word}
 .bars{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:5px 10px;align-items:center}
 .bars .who{font-size:.85rem;white-space:nowrap}
 .bar{position:relative;display:flex;height:18px;background:var(--grid);border-radius:3px;overflow:hidden}
