@@ -79,7 +79,8 @@ std::vector<Chart> charts_with_an_end(const std::vector<Chart>& charts) {
     return out;
 }
 
-/// The last number; of a rate, which the machine's other work changes, the mean. Nothing when there is no number.
+/// The last number; of a rate, which the machine's other work changes, the mean. Nothing when there is no
+/// number.
 std::optional<double> end_of(const ChartLine& line, bool is_rate) {
     double seconds = 0;  // for one sample of each epoch, which have equally many
     int count = 0;
@@ -118,8 +119,7 @@ std::string table_of_runs(const std::vector<NamedRun>& runs, const std::vector<C
     add("ranks", ranks_text);
     add("epochs", [](const Run& run) { return count_text(run, &MetricRow::epoch); });
     add("steps", [](const Run& run) { return count_text(run, &MetricRow::step); });
-    for (const auto& chart : charts_with_an_end(charts))
-        out += row_of_ends(chart, runs.size());
+    for (const auto& chart : charts_with_an_end(charts)) out += row_of_ends(chart, runs.size());
     return out + "</tbody></table></div></div></section>\n";
 }
 

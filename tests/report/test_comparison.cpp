@@ -106,7 +106,8 @@ TEST(Comparison, TheLastNumberCounts) {
 TEST(Comparison, AThroughputIsThatOfAllEpochs) {
     auto runs = two_runs();
     // 300 samples each: 1 s and 3 s, together 600 in 4 s.
-    runs[0].run.rows = {epoch_row(1, {{"samples_per_second", 300}}), epoch_row(2, {{"samples_per_second", 100}})};
+    runs[0].run.rows = {epoch_row(1, {{"samples_per_second", 300}}),
+                        epoch_row(2, {{"samples_per_second", 100}})};
     runs[1].run.rows = {epoch_row(1, {{"samples_per_second", 0}})};
     EXPECT_THAT(comparison_html(runs),
                 HasSubstr("<tr><td>Throughput, whole epoch, mean</td><td>150</td><td>-</td></tr>"));

@@ -106,8 +106,8 @@ TEST(RunFile, ATrainingThatGoesOnBelongsToTheRunBefore) {
 
 TEST(RunFile, WhatTellsOfNoRunIsRefused) {
     for (const auto* text :
-         {"", "\n\n", "hello\n", "{\"outcome\": \"done\"}\n", "[1]\n", "\n[model]\n", "7\n", "{\n\"outcome\": 1}\n",
-          "<!DOCTYPE html><title>other</title>", "{\"event\": 7}\n", "\xff\xfe"})
+         {"", "\n\n", "hello\n", "{\"outcome\": \"done\"}\n", "[1]\n", "\n[model]\n", "7\n",
+          "{\n\"outcome\": 1}\n", "<!DOCTYPE html><title>other</title>", "{\"event\": 7}\n", "\xff\xfe"})
         EXPECT_THAT(
             [&] { runs_of(text); },
             ThrowsMessage<UsageError>(AllOf(HasSubstr("m.jsonl tells of no run"), HasSubstr("--metrics"))))
