@@ -60,8 +60,9 @@ std::string command_cases(const std::vector<CommandText>& commands) {
     for (const auto& command : commands) {
         names.push_back(command.name);
         if (!command.options.empty())
-            cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$arg\")); return ;;\n",
-                                 command.name, join(command.options, " "));
+            cases += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$arg\"){}); return ;;\n",
+                                 command.name, join(command.options, " "),
+                                 command.takes_files ? " $(compgen -f -- \"$arg\")" : "");
     }
     return fmt::format(R"(    if [[ $COMP_CWORD -eq 1 && $arg != -* ]]; then
         COMPREPLY=($(compgen -W "{}" -- "$arg") $(compgen -f -- "$arg")); return

@@ -33,6 +33,7 @@ struct CommandText {
     std::string arguments;
     std::string help;
     std::vector<std::string> options;  ///< for completion
+    bool takes_files = false;          ///< likewise
 };
 
 }  // namespace dtrain

@@ -25,6 +25,12 @@ std::span<const CommandRow> command_table() {
          .arguments = "[--now] JOB",
          .help = "Stop a job as Ctrl-C does, and wait for its end; --now: kill it",
          .options = {"--now"}},
+        {.name = "compare",
+         .arguments = "--output FILE.html [NAME=]RUN [NAME=]RUN...",
+         .help = "Curves, results and settings of several runs on one page; RUN: a page of --report, or "
+                 "JSON lines of --metrics",
+         .options = {"--output"},
+         .takes_files = true},
         {.name = "key",
          .arguments = "show | install [KEY]",
          .help = "The key that the launchers of several nodes share"},

@@ -15,6 +15,7 @@ struct CommandRow {
     std::string_view arguments;
     std::string_view help;
     std::vector<std::string_view> options;  ///< for completion
+    bool takes_files = false;               ///< likewise
 };
 
 std::span<const CommandRow> command_table();

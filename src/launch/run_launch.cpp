@@ -29,6 +29,7 @@
 #include "launch/carried.hpp"
 #include "launch/check_run.hpp"
 #include "launch/cloud_once.hpp"
+#include "launch/compare_command.hpp"
 #include "launch/conclusion.hpp"
 #include "launch/elastic_job.hpp"
 #include "launch/elastic_settings.hpp"
@@ -404,6 +405,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
     if (!arguments.empty() && arguments.front() == "submit")
         return run_submit({arguments.begin() + 1, arguments.end()}, environment);
     if (is_job_command(arguments)) return run_job_command(arguments, environment);
+    if (is_compare_command(arguments)) return run_compare_command(arguments);
     if (is_key_command(arguments)) return run_key_command(arguments, environment);
     auto parsed = parse_options(arguments, environment, read_settings(settings_files(environment)));
     if (parsed.text) {

@@ -38,7 +38,8 @@ std::vector<CommandText> command_texts() {
         texts.push_back({.name = std::string(row.name),
                          .arguments = std::string(row.arguments),
                          .help = std::string(row.help),
-                         .options = {row.options.begin(), row.options.end()}});
+                         .options = {row.options.begin(), row.options.end()},
+                         .takes_files = row.takes_files});
     return texts;
 }
 

@@ -67,6 +67,10 @@ std::vector<ChartPoint> fewer(const std::vector<ChartPoint>& points) {
     return out;
 }
 
+std::size_t colour_of(const ChartLine& line, std::size_t number) {
+    return line.run.value_or(number) % chart_colours;
+}
+
 std::string source_list(const ChartLine& line) {
     return nlohmann::json(line.sources).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -143,6 +147,7 @@ class Picture {
     std::string line(const ChartLine& line, std::size_t number) const {
         std::string path;
         const auto points = fewer(line.points);
+        const auto colour = colour_of(line, number);
         const ChartPoint* before = nullptr;
         for (const auto& point : points) {
             const bool goes_on = before != nullptr && before->x <= point.x;
@@ -150,13 +155,13 @@ class Picture {
             if (before != nullptr)
                 path += fmt::format("{}{:.1f} {:.1f}", goes_on ? "L" : "M", at_x(point.x), at_y(point.y));
         }
-        auto out = fmt::format("<path class=\"line c{}{}\" d=\"{}\"/>", number % 4,
+        auto out = fmt::format("<path class=\"line c{}{}\" d=\"{}\"/>", colour,
                                points.size() > max_thick ? " thin" : "", path);
         if (points.size() <= max_dots)
             for (const auto& point : points)
                 if (is_drawn(point))
-                    out += fmt::format("<circle class=\"c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>",
-                                       number % 4, at_x(point.x), at_y(point.y), dot);
+                    out += fmt::format("<circle class=\"c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>", colour,
+                                       at_x(point.x), at_y(point.y), dot);
         return out;
     }
 
@@ -189,10 +194,11 @@ std::string chart_svg(const Chart& chart) {
         const auto& line = chart.lines[number];
         const auto last = std::ranges::find_if(line.points.rbegin(), line.points.rend(), is_drawn);
         out += fmt::format(
-            "<button type=\"button\" disabled data-sources=\"{}\"><svg class=\"key\" viewBox=\"0 0 22 8\" "
+            "<button type=\"button\" disabled{} data-sources=\"{}\"><svg class=\"key\" viewBox=\"0 0 22 8\" "
             "aria-hidden=\"true\"><path "
             "class=\"line c{}\" d=\"M0 4H22\"/></svg>{} <b>{}</b></button> ",
-            escaped(source_list(line)), number % 4, escaped(line.name),
+            line.run ? fmt::format(" data-run=\"{}\"", *line.run) : "", escaped(source_list(line)),
+            colour_of(line, number), escaped(line.name),
             last == line.points.rend() ? "-" : number_text(last->y));
     }
     return out + "</p>";

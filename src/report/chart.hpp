@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +19,19 @@ struct ChartLine {
     std::string name;
     std::vector<ChartPoint> points;
     std::vector<std::string> sources = {};  ///< row kind and column in the page's data: "epoch train_loss"
+    /// One of several runs that are compared: it has the same colour in all charts.
+    std::optional<std::size_t> run = {};
 };
+
+/// How a line is drawn, of so many ways.
+inline constexpr std::size_t chart_colours = 8;
 
 struct Chart {
     std::string title;
     std::string x_name;  ///< including its unit
     std::string y_name;
     std::vector<ChartLine> lines;
+    std::string part = {};  ///< what of it, beside the title: "test"
 };
 
 /// Round numbers that divide [low, high], at most `max`.

@@ -14,7 +14,7 @@
 
 #include "base/text.hpp"
 #include "report/html.hpp"
-#include "report/page_style.hpp"
+#include "report/page_frame.hpp"
 #include "report/slowest_rank.hpp"
 
 namespace dtrain::report {
@@ -115,22 +115,6 @@ std::string failure_box(const std::optional<Failure>& failure) {
     out += info_list(failure->info);
     if (!failure->text.empty()) out += fmt::format("<pre>{}</pre>", escaped(failure->text));
     return out + "</section>";
-}
-
-std::string curves(const Run& run) {
-    const auto charts = charts_of(run.rows);
-    if (charts.empty()) return "";
-    std::string out =
-        "<section id=\"curves\"><h2>Curves</h2><p class=\"soft hint\" hidden>Drag over a curve to zoom "
-        "in; double-click to see all again. A click on a line's name hides it. <button type=\"button\" "
-        "class=\"whole\" hidden>whole run</button></p><div class=\"charts\">";
-    for (const auto& chart : charts)
-        out += fmt::format(
-            "<div class=\"card curve\"><h3>{}</h3>{}<p "
-            "class=\"reading\"></p><details><summary>values</summary><div "
-            "class=\"scroll\">{}</div></details></div>",
-            escaped(chart.title), chart_svg(chart), chart_table(chart));
-    return out + "</div></section>";
 }
 
 std::string left_out(std::size_t shown, std::size_t all) {
@@ -364,29 +348,20 @@ std::vector<Chart> charts_of(const std::vector<MetricRow>& rows) {
 }
 
 std::string page_html(const Run& run) {
-    auto out = fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-        "'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">\n<title>{} - {}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
-        escaped(run.title), escaped(run.outcome), page_style);
+    auto out = page_begin(run.title + " - " + run.outcome);
     out += fmt::format(
         "<header><h1>{}</h1><p><span class=\"state {}\">{}</span> <span class=\"soft\">began {}, {} "
         "{}</span></p>"
         "</header>\n",
         escaped(run.title), escaped(run.outcome), escaped(run.outcome), moment_text(run.began),
         run.outcome == "running" ? "written after" : "took", duration_text(run.seconds));
-    for (const auto& part : {failure_box(run.failure), tiles(run), curves(run), phase_bars(run),
-                             gpu_table(run), timeline(run), placement(run), events(run)})
+    for (const auto& part : {failure_box(run.failure), tiles(run), curve_section(charts_of(run.rows)),
+                             phase_bars(run), gpu_table(run), timeline(run), placement(run), events(run)})
         out += part + "\n";
     if (!run.info.empty())
         out += "<section><h2>About this run</h2><div class=\"card\">" + info_list(run.info) +
                "</div></section>\n";
-    out += fmt::format(
-        "</main>\n<script type=\"application/json\" id=\"run\">{}</script>\n<script>{}</script>\n",
-        for_script(run_json(run)), page_script);
-    return out + "</body>\n</html>\n";
+    return out + page_end("run", run_json(run));
 }
 
 }  // namespace dtrain::report

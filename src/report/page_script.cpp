@@ -4,17 +4,31 @@
 
 namespace dtrain::report {
 
-// Draws the steps and lines that the user selects from the page's data, like chart.cpp.
+// Draws the steps and lines that the user selects from the page's data, smoothed if wanted, like chart.cpp.
 const std::string_view page_script = R"js(
-const points=new Map,draws=[],whole=document.querySelector('.whole');
-for(const row of JSON.parse(document.getElementById('run').textContent).rows)
- for(const [name,y] of Object.entries(row.values)){
-  const source=row.event+' '+name;
-  if(!points.has(source))points.set(source,[]);
-  points.get(source).push({x:row.step,y});
- }
-let range=null;
-const show=next=>{range=next;whole.hidden=!range;for(const draw of draws)draw()};
+const points=new Map,draws=[],first=name=>document.querySelector(name),whole=first('.whole');
+const one=first('#run'),data=element=>JSON.parse(element.textContent);
+(one?[data(one)]:data(first('#runs')).map(({run})=>run)).forEach(({rows},i)=>{
+ for(const {event,step,seconds,values} of rows)
+  for(const [name,y] of Object.entries(values)){
+   const source=(one?'':i+' ')+event+' '+name;
+   if(!points.has(source))points.set(source,[]);
+   points.get(source).push({x:step,step,seconds,y});
+  }
+});
+let range=null,weight=0,axis='step';
+const drawAll=()=>{for(const draw of draws)draw()};
+const show=next=>{range=next;whole.hidden=!range;drawAll()};
+// TensorBoard's: a moving average without its bias to 0 at the beginning. A start from an earlier step begins anew.
+const smooth=all=>{
+ let sum=0,count=0;
+ all.forEach((point,i)=>{
+  if(i&&point.step<all[i-1].step)sum=count=0;
+  if(point.y===null)return;
+  sum=sum*weight+(1-weight)*point.y;
+  point.smooth=sum/(1-weight**++count);
+ });
+};
 const extent=values=>{
  let low=Infinity,high=-Infinity;
  for(const value of values){low=Math.min(low,value);high=Math.max(high,value)}
@@ -31,15 +45,21 @@ const roundNumbers=(low,high)=>{
 const label=value=>value.toLocaleString('en',{maximumSignificantDigits:12,useGrouping:false,
  notation:Math.abs(value)>=1e4?'compact':value&&Math.abs(value)<1e-4?'scientific':'standard'}).replace('K','k').replace('E','e');
 const number=y=>y===null?'-':Math.abs(y)<1000?String(Number(y.toPrecision(4))):Math.round(y).toLocaleString('en');
+const textOf=({y,smooth})=>weight?`${number(smooth)} (${number(y)})`:number(y);
 for(const box of document.querySelectorAll('.curve')){
  const part=name=>box.querySelector(name),svg=part('svg.chart'),cursor=part('.cursor'),band=part('.band'),reading=part('.reading');
  const [left,right,top,bottom]=svg.dataset.frame.split(' ').map(Number);
  const lines=[...box.querySelectorAll('.legend button')].map((key,i)=>{
   const value=key.querySelector('b'),sources=JSON.parse(key.dataset.sources);
-  return {key,color:'c'+i%4,value,last:value.textContent,all:sources.flatMap(source=>points.get(source)??[])};
+  const all=sources.flatMap(source=>points.get(source)??[]);
+  return {key,color:'c'+(key.dataset.run??i)%8,value,written:value.textContent,all,end:all.findLast(point=>point.y!==null)};
  });
  let shown,seen,low,high;
  const draw=()=>{
+  for(const line of lines){
+   smooth(line.all);
+   line.value.textContent=line.last=weight&&line.end?textOf(line.end):line.written;
+  }
   shown=lines.filter(line=>!line.key.classList.contains('off'));
   const all=shown.flatMap(line=>line.all).filter(point=>point.y!==null);
   [low,high]=range??extent(all.map(point=>point.x));
@@ -53,20 +73,18 @@ for(const box of document.querySelectorAll('.curve')){
   const texts=roundNumbers(low,high).map(x=>`<text x="${atX(x)}" y="${bottom+14}" text-anchor="middle">${label(x)}</text>`);
   const grid=roundNumbers(least,most).map(y=>`<line class="grid" x1="${left}" x2="${right}" y1="${atY(y)}" y2="${atY(y)}"/>
 <text x="${left-5}" y="${atY(y)}" dy="3.5" text-anchor="end">${label(y)}</text>`);
+  part('.name').textContent={step:'step',seconds:'time [s]'}[axis];
   part('.ticks').innerHTML=grid.concat(texts).join('');
-  part('.lines').innerHTML=shown.map(({color,all,seen})=>{
-   const path=all.map(({x,y},i)=>y===null?'':(i&&all[i-1].y!==null&&all[i-1].x<=x?'L':'M')+atX(x)+' '+atY(y)).join('');
-   const dots=seen.length>40?[]:seen.map(({x,y})=>`<circle class="${color}" cx="${atX(x)}" cy="${atY(y)}" r="2.2"/>`);
-   return `<path class="line ${color}${seen.length>200?' thin':''}" d="${path}"/>`+dots.join('');
-  }).join('');
+  const path=({all,color,seen},height,kind)=>`<path class="line ${color}${seen.length>200&&!weight?' thin':''}${kind}" d="${all.map((point,i)=>
+   point.y===null?'':(i&&all[i-1].y!==null&&all[i-1].step<=point.step?'L':'M')+atX(point.x)+' '+atY(height(point))).join('')}"/>`;
+  const raw=weight?shown.map(line=>path(line,point=>point.y,' raw')):[];
+  part('.lines').innerHTML=raw.concat(shown.map(line=>{
+   const {color,seen}=line;
+   const dots=seen.length>40?[]:seen.map(({x,smooth})=>`<circle class="${color}" cx="${atX(x)}" cy="${atY(smooth)}" r="2.2"/>`);
+   return path(line,point=>point.smooth,'')+dots.join('');
+  })).join('');
  };
- draw();
  draws.push(draw);
- for(const {key} of lines){
-  key.disabled=false;
-  key.ariaPressed=true;
-  key.onclick=()=>{key.ariaPressed=key.classList.contains('off');key.classList.toggle('off');draw()};
- }
  let from=null;
  const at=event=>{
   const frame=svg.getBoundingClientRect();
@@ -76,10 +94,10 @@ for(const box of document.querySelectorAll('.curve')){
  const read=event=>{
   const x=stepAt(at(event)),nearest=points=>points.reduce((best,point)=>Math.abs(point.x-x)<Math.abs(best.x-x)?point:best);
   if(!seen.length)return;
-  const step=nearest(seen).x,there=left+(step-low)/(high-low)*(right-left);
+  const place=nearest(seen).x,there=left+(place-low)/(high-low)*(right-left);
   cursor.setAttribute('x1',there);cursor.setAttribute('x2',there);cursor.style.visibility='visible';
-  reading.textContent='step '+number(step);
-  for(const line of shown)if(line.seen.length)line.value.textContent=number((line.seen.findLast(point=>point.x===step)??nearest(line.seen)).y);
+  reading.textContent=axis==='step'?'step '+number(place):number(place)+' s';
+  for(const line of shown)if(line.seen.length)line.value.textContent=textOf(line.seen.findLast(point=>point.x===place)??nearest(line.seen));
  };
  const drop=()=>{from=null;band.setAttribute('width',0)};
  const hide=()=>{cursor.style.visibility='hidden';reading.textContent='';for(const {value,last} of lines)value.textContent=last};
@@ -99,13 +117,37 @@ for(const box of document.querySelectorAll('.curve')){
   if(from===null)return;
   const [first,last]=[from,at(event)].map(stepAt).sort((one,other)=>one-other);
   drop();
-  if(last-first>Math.max(1,(high-low)/60)){hide();show([first,last])}
+  if(last-first>Math.max(axis==='step'?1:0,(high-low)/60)){hide();show([first,last])}
  };
  svg.onpointerleave=event=>{drop();if(event.pointerType!=='touch')hide()};
  svg.onpointercancel=drop;
  svg.ondblclick=()=>show(null);
 }
-if(whole){whole.onclick=()=>show(null);document.querySelector('.hint').hidden=false}
+for(const key of document.querySelectorAll('.legend button')){
+ const {run}=key.dataset,same=run===undefined?[key]:document.querySelectorAll(`.legend [data-run="${run}"]`);
+ key.disabled=false;
+ key.ariaPressed=true;
+ key.onclick=()=>{
+  const off=!key.classList.contains('off');
+  for(const each of same){each.classList.toggle('off',off);each.ariaPressed=!off}
+  drawAll();
+ };
+}
+if(whole){
+ const slider=first('.smoothing'),choice=first('.axis-choice');
+ const choose=()=>{
+  weight=Number(slider.value);
+  slider.nextElementSibling.textContent=slider.value;
+  if(axis===choice.value)return drawAll();
+  axis=choice.value;
+  for(const all of points.values())for(const point of all)point.x=point[axis];
+  show(null);
+ };
+ whole.onclick=()=>show(null);
+ first('.hint').hidden=first('.controls').hidden=false;
+ slider.oninput=choice.onchange=choose;
+ choose();  // a browser may have kept what was chosen
+}
 )js";
 
 }  // namespace dtrain::report

@@ -6,10 +6,12 @@ namespace dtrain::report {
 
 const std::string_view page_style = R"css(
 :root{color-scheme:light dark;--page:#fbfbfa;--card:#fff;--ink:#1c1e21;--soft:#5b6169;--rule:#dcdfe3;--grid:#e9ebee;
---c0:#0067a8;--c1:#c65400;--c2:#007a58;--c3:#a0538a;--bad:#b3261e;--bad-back:#fdeceA;--good:#1b6e3c;
+--c0:#0067a8;--c1:#c65400;--c2:#007a58;--c3:#a0538a;--c4:#3c4148;--c5:#8a6d00;--c6:#1a86ad;--c7:#a3123f;
+--bad:#b3261e;--bad-back:#fdeceA;--good:#1b6e3c;
 --compute:#0072b2;--communicate:#e69f00;--wait:#d55e00;--input:#009e73;--rest:#9aa1a9}
 @media (prefers-color-scheme:dark){:root{--page:#14171a;--card:#1d2125;--ink:#e8eaed;--soft:#a3abb4;--rule:#343a41;
---grid:#2a2f35;--c0:#5cb8f0;--c1:#f2a65a;--c2:#4fc9a0;--c3:#dc9cc6;--bad:#ff8f85;--bad-back:#3a1d1c;--good:#6fd39a;
+--grid:#2a2f35;--c0:#5cb8f0;--c1:#f2a65a;--c2:#4fc9a0;--c3:#dc9cc6;--c4:#d5d9de;--c5:#e8d44d;--c6:#8fd6ea;--c7:#ff8aa5;
+--bad:#ff8f85;--bad-back:#3a1d1c;--good:#6fd39a;
 --compute:#4aa3dc;--communicate:#e6b13d;--wait:#e8763a;--input:#2fb58d;--rest:#6c747d}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;
@@ -38,13 +40,20 @@ svg .name{font-size:11px}
 .grid{stroke:var(--grid)}.axis{stroke:var(--soft)}
 .line{fill:none;stroke-width:1.8;stroke-linejoin:round}
 .line.c0{stroke:var(--c0)}.line.c1{stroke:var(--c1);stroke-dasharray:7 3}.line.c2{stroke:var(--c2);stroke-dasharray:2 3}.line.c3{stroke:var(--c3);stroke-dasharray:9 3 2 3}
+.line.c4{stroke:var(--c4);stroke-dasharray:12 3}.line.c5{stroke:var(--c5);stroke-dasharray:4 2}.line.c6{stroke:var(--c6);stroke-dasharray:6 2 2 2 2 2}.line.c7{stroke:var(--c7);stroke-dasharray:1 2}
 circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}circle.c2{fill:var(--c2)}circle.c3{fill:var(--c3)}
+circle.c4{fill:var(--c4)}circle.c5{fill:var(--c5)}circle.c6{fill:var(--c6)}circle.c7{fill:var(--c7)}
 .cursor{stroke:var(--soft);visibility:hidden}.band{fill:var(--c0);fill-opacity:.15}
 .thin{stroke-width:1;stroke-opacity:.65}
+.line.raw{stroke-width:1;stroke-opacity:.35;stroke-dasharray:none}
+.controls{display:flex;flex-wrap:wrap;align-items:center;gap:6px 24px;margin:4px 0 10px;font-size:.85rem;color:var(--soft)}
+.controls[hidden]{display:none}.controls label{display:flex;align-items:center;gap:8px}
+.smoothing{width:160px;accent-color:var(--c0)}.controls output{min-width:2.5em}
 .key{width:22px;height:8px;margin-right:5px}
 .legend{display:flex;flex-wrap:wrap;gap:2px 16px;font-size:.85rem}
 .legend button{border:0;padding:0;background:none;color:inherit;font:inherit;text-align:left;cursor:pointer}
 .legend button:disabled{cursor:auto}.legend .off{opacity:.45;text-decoration:line-through}
+.runs{position:sticky;top:0;z-index:1;max-height:30vh;overflow-y:auto;margin:0 0 10px;padding:6px 0;background:var(--page)}
 .reading{min-height:1.5em;font-size:.8rem;color:var(--soft)}
 details{margin:6px 0;font-size:.85rem}
 summary{cursor:pointer;color:var(--soft)}
@@ -53,6 +62,8 @@ table{border-collapse:collapse;width:100%;font-size:.85rem}
 th,td{text-align:right;padding:3px 8px;border-bottom:1px solid var(--rule);white-space:nowrap}
 th:first-child,td:first-child{text-align:left}
 th{color:var(--soft);font-weight:600}
+.compared{max-height:none}.compared th:first-child,.compared td:first-child{position:sticky;left:0;background:var(--card);white-space:normal;min-width:6.5em;color:var(--soft);overflow-wrap:break-word}
+.compared .key{vertical-align:middle}.compared td{white-space:normal;min-width:6.5em;max-width:26em;overflow-wrap:break-word}
 .bars{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:5px 10px;align-items:center}
 .bars .who{font-size:.85rem;white-space:nowrap}
 .bar{position:relative;display:flex;height:18px;background:var(--grid);border-radius:3px;overflow:hidden}

@@ -56,7 +56,7 @@ class Page(html.parser.HTMLParser):
         self.asks += [value for name, value in attributes.items() if name in ("src", "href", "srcset", "action", "data")]
         if tag in ("link", "img", "iframe", "object", "base"):
             self.asks.append(tag)
-        if tag not in ("meta", "line", "path", "circle"):
+        if tag not in ("meta", "line", "path", "circle", "input"):
             self.open.append((tag, attributes.get("id", "")))
 
     def handle_startendtag(self, tag, attributes):
@@ -68,7 +68,7 @@ class Page(html.parser.HTMLParser):
 
     def handle_data(self, text):
         tags = [tag for tag, _ in self.open]
-        if ("script", "run") in self.open:
+        if ("script", "run") in self.open or ("script", "runs") in self.open:
             self.data += text
         elif tags[-1:] in (["h1"], ["h2"]):
             self.headings.append(text)

@@ -13,7 +13,7 @@ import struct
 import pytest
 
 import browser
-import page_images
+import page_pictures
 from browser import Browser
 from conftest import ROOT, mpirun
 from test_metrics import lines_of
@@ -81,7 +81,39 @@ def with_rows(trained, rows, path):
 
 
 def row(step, loss):
-    return {"event": "step", "time": 0, "seconds": 0, "epoch": 1, "step": step, "values": {"loss": loss}}
+    return {"event": "step", "time": 0, "seconds": step / 4, "epoch": 1, "step": step, "values": {"loss": loss}}
+
+
+def choose(page, control, value):
+    page.value(f"""(() => {{
+        const control = document.querySelector('{control}');
+        control.value = {value!r};
+        control.dispatchEvent(new Event(control.type === 'range' ? 'input' : 'change'));
+    }})()""")
+
+
+def read_at(page, part, chart=0):
+    """What the legend and the line below a chart say with the pointer there."""
+    x, y = place(page, part, chart)
+    page.mouse(("Moved", x, y, 0))
+    return page.value(f"""(() => {{
+        const box = document.querySelectorAll('.curve')[{chart}];
+        return [box.querySelector('.reading').textContent, ...[...box.querySelectorAll('.legend b')].map(b => b.textContent)];
+    }})()""")
+
+
+def losses_drawn(page):
+    """The lines of the first chart that have points; where it is smoothed, first those of the values."""
+    return [line for line in curves(page)["Loss"]["lines"] if line]
+
+
+def weighted_means(values, weight):
+    """Of each value and those before it; the last counts 1, the one before `weight`, then its square and so on."""
+    means = []
+    for end in range(1, len(values) + 1):
+        pairs = [(weight ** (end - 1 - i), value) for i, value in enumerate(values[:end]) if value is not None]
+        means.append(sum(times * value for times, value in pairs) / sum(times for times, _ in pairs))
+    return means
 
 
 def test_without_scripts_the_curves_are_the_same(trained, page):
@@ -162,6 +194,76 @@ def test_gaps_and_starts_are_seen(trained, page, tmp_path):
     assert page.value("document.querySelector('.legend b').textContent") == "1.5"  # what the later start says
 
 
+def test_smoothing_shows_weighted_means_before_the_values(trained, page, tmp_path):
+    losses = [4, 1, 3, 0.5, 2, 0.25, 1, 0.125, 2, 1]
+    page.open(with_rows(trained, [row(step, loss) for step, loss in enumerate(losses, 1)], tmp_path / "run.html"))
+    before, written = curves(page), page.value("document.querySelector('.legend b').textContent")
+    choose(page, ".smoothing", "0.6")
+    assert page.value("document.querySelector('.smoothing').nextElementSibling.textContent") == "0.6"
+    raw, line = losses_drawn(page)
+    assert [raw] == [line for line in before["Loss"]["lines"] if line] and curves(page)["Loss"]["values"] == before["Loss"]["values"]
+    faint, full = page.value("['.lines .raw', '.lines path:not(.raw)'].map(path => getComputedStyle(document.querySelector(path)).strokeOpacity)")
+    assert 0 < float(faint) < 0.5 and full == "1"
+    means = weighted_means(losses, 0.6)
+    # Heights are linear in values: the first and the fourth value say how.
+    scale = (raw[0][3][1] - raw[0][0][1]) / (losses[3] - losses[0])
+    for (x, y), (raw_x, _), mean in zip(line[0], raw[0], means, strict=True):
+        assert x == raw_x and y == pytest.approx(raw[0][0][1] + (mean - losses[0]) * scale, abs=0.2)
+    for step in range(1, 11):
+        reading, value = read_at(page, (step - 1) / 9)[:2]
+        smooth, told = value.split(" ")
+        assert (reading, told) == (f"step {step}", f"({losses[step - 1]:g})")
+        assert float(smooth) == pytest.approx(means[step - 1], rel=1e-3)
+    page.mouse(("Moved", 1, 1, 0))
+    assert page.value("document.querySelector('.legend b').textContent").endswith(" (1)")
+    choose(page, ".smoothing", "0")
+    assert curves(page) == before and page.value("document.querySelector('.legend b').textContent") == written
+
+
+def test_smoothing_stays_through_zooms(trained, page, tmp_path):
+    losses = [3 + (step * 7 % 11) / 4 for step in range(1, 101)]
+    page.open(with_rows(trained, [row(step, loss) for step, loss in enumerate(losses, 1)], tmp_path / "run.html"))
+    choose(page, ".smoothing", "0.9")
+    before = read_at(page, (50 - 1) / 99)
+    assert float(before[1].split()[0]) == pytest.approx(weighted_means(losses, 0.9)[49], rel=1e-3)
+    (x0, y), (x1, _) = place(page, (40 - 1) / 99), place(page, (60 - 1) / 99)
+    page.mouse(("Moved", x0, y, 0), ("Pressed", x0, y, 1), ("Moved", x1, y, 1), ("Released", x1, y, 1))
+    assert is_zoomed(page) and page.value("document.querySelector('.smoothing').value") == "0.9"
+    assert len(losses_drawn(page)) == 2
+    # The same value at the same step: the values before those that are seen count, too.
+    assert read_at(page, 0.5) == before
+    choose(page, ".smoothing", "0.5")
+    assert is_zoomed(page)
+    assert float(read_at(page, 0.5)[1].split()[0]) == pytest.approx(weighted_means(losses, 0.5)[49], rel=1e-3)
+
+
+def test_smoothing_begins_anew_with_a_start_and_leaves_gaps(trained, page, tmp_path):
+    steps = [(1, 8), (2, None), (3, 2), (4, 4), (3, 1), (4, 3)]
+    page.open(with_rows(trained, [row(step, loss) for step, loss in steps], tmp_path / "run.html"))
+    choose(page, ".smoothing", "0.5")
+    raw, line = losses_drawn(page)
+    assert [len(segment) for segment in raw] == [len(segment) for segment in line] == [1, 2, 2]
+    first = weighted_means([8, 2, 4], 0.5)
+    again = weighted_means([1, 3], 0.5)
+    scale = (raw[1][1][1] - raw[1][0][1]) / 2
+    heights = [y for segment in line for _, y in segment]
+    assert heights == pytest.approx([raw[1][0][1] + (mean - 2) * scale for mean in first + again], abs=0.3)
+    assert read_at(page, 1)[1] == f"{again[1]:.4g} (3)"
+
+
+def test_curves_by_time(trained, page, tmp_path):
+    page.open(with_rows(trained, [row(step, 100 - step) for step in (1, 2, 3, 7)], tmp_path / "run.html"))
+    drag(page, 0.1, 0.6)
+    choose(page, ".axis-choice", "seconds")
+    assert not is_zoomed(page)
+    assert page.value("document.querySelector('svg .name').textContent") == "time [s]"
+    assert read_at(page, 0.3)[:2] == ["0.75 s", "97"]  # 0.7 s: by step it would be 2.8
+    drag(page, 0.1, 0.6)
+    assert is_zoomed(page)
+    choose(page, ".axis-choice", "step")
+    assert not is_zoomed(page) and read_at(page, 1)[:2] == ["step 7", "93"]
+
+
 def test_a_long_run_is_zoomed_to_one_moment(trained, page, tmp_path):
     rows = [row(step, 9 if step == 54_321 else 1 + step % 7 / 100) for step in range(1, 100_001)]
     page.open(with_rows(trained, rows, tmp_path / "run.html"))
@@ -213,13 +315,13 @@ def test_it_fits_a_phone_and_has_its_colours(trained, page, dark):
 
 @pytest.fixture(scope="module", params=["failed", "hung"])
 def ended_badly(request, tmp_path_factory):
-    return request.param, page_images.make_page(request.param, tmp_path_factory.mktemp(request.param))
+    return request.param, page_pictures.make_page(request.param, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.mark.parametrize("view", page_images.VIEWS)
+@pytest.mark.parametrize("view", page_pictures.VIEWS)
 def test_the_page_of_a_job_that_ended_badly_begins_with_the_reason(ended_badly, page, view):
     how, path = ended_badly
-    options = page_images.VIEWS[view]
+    options = page_pictures.VIEWS[view]
     page.open(path, **options)
     reason, top = page.value("[document.querySelector('#failure h2')].flatMap(h => [h.textContent, h.getBoundingClientRect().top])")
     assert {"failed": "rank 1 on ", "hung": "dtrain-launch stopped the job: it hung"}[how] in reason and top < 250
@@ -246,31 +348,31 @@ def size_of(png):
     return struct.unpack(">II", png[16:24])
 
 
-def test_a_image_of_a_page_has_its_size_and_colours(trained, tmp_path):
+def test_a_picture_of_a_page_has_its_size_and_colours(trained, tmp_path):
     (tmp_path / "blank.html").write_text("<!DOCTYPE html><title>blank</title>")
     with Browser(tmp_path / "browser") as there:
         there.open(trained / "run.html", width=390)
-        whole = there.image(500)
+        whole = there.picture(500)
         there.open(tmp_path / "blank.html")
-        small = page_images.small(there, whole)
+        small = page_pictures.small(there, whole)
         assert size_of(whole) == size_of(small) == (390, 500) and len(small) < len(whole)
         corner = there.value("""(async () => {
-            const image = new Image();
-            image.src = 'data:image/png;base64,%s';
-            await image.decode();
+            const picture = new Image();
+            picture.src = 'data:image/png;base64,%s';
+            await picture.decode();
             const pen = new OffscreenCanvas(390, 500).getContext('2d');
-            pen.drawImage(image, 0, 0);
+            pen.drawImage(picture, 0, 0);
             return [...pen.getImageData(1, 1, 1, 1).data];
         })()""" % base64.b64encode(small).decode())
     assert corner == [251, 251, 250, 255]
 
 
-def test_the_images_in_docs_are_those_of_the_script():
-    kept = {path.name: path.read_bytes() for path in page_images.IMAGES.glob("*.png")}
-    assert set(kept) == {f"page-{job}-{view}.png" for job in page_images.JOBS for view in page_images.VIEWS}
-    assert sum(map(len, kept.values())) < 600_000
+def test_the_pictures_in_docs_are_those_of_the_script():
+    kept = {path.name: path.read_bytes() for path in page_pictures.PICTURES.glob("*.png")}
+    assert set(kept) == {f"page-{job}-{view}.png" for job in page_pictures.JOBS for view in page_pictures.VIEWS}
+    assert sum(map(len, kept.values())) < 900_000 and max(map(len, kept.values())) < 200_000
     for name, png in kept.items():
-        view = page_images.VIEWS[name.removesuffix(".png").split("-")[-1]]
-        assert size_of(png)[0] == view["width"] and 300 < size_of(png)[1] <= page_images.MAX, name
+        _, job, view = name.removesuffix(".png").split("-")
+        assert size_of(png)[0] == page_pictures.VIEWS[view]["width"] and 300 < size_of(png)[1] <= page_pictures.longest(job), name
     guide = (ROOT / "docs/guide.md").read_text()
-    assert all(f"(images/{name})" in guide for name in kept)
+    assert all(f"(pictures/{name})" in guide for name in kept)

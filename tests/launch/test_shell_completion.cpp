@@ -52,6 +52,13 @@ TEST(BashCompletion, OffersValuesBehindAnEqualsSign) {
     EXPECT_THAT(offered("--dry-run", "tab"), IsEmpty());
 }
 
+TEST(BashCompletion, OffersFilesToACommandThatTakesThem) {
+    const std::string file = DTRAIN_SOURCE_ROOT "/docs/elastic.md";
+    EXPECT_THAT(offered("compare --output", file.substr(0, file.size() - 4)), UnorderedElementsAre(file));
+    EXPECT_THAT(offered("compare", "--o"), UnorderedElementsAre("--output"));
+    EXPECT_THAT(offered("status", file.substr(0, file.size() - 4)), IsEmpty());
+}
+
 TEST(ZshCompletion, HasEveryOptionThatWorks) {
     const auto script = completion_script("zsh");
     EXPECT_THAT(script, HasSubstr("#compdef dtrain-launch fleetrun"));

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the pictures of the page (--report run.html) in docs/pictures: three jobs, each wide, as wide as a phone, and dark.
+"""Makes the pictures of pages in docs/pictures: of three jobs (--report run.html) and of several compared (dtrain-launch
+compare), each wide, as wide as a phone, and dark.
 
 tests/support/page_pictures.py [FOLDER]; it needs the programs of a build (DTRAIN_BUILD, else build/) and Chromium or Chrome.
 """
@@ -18,7 +19,12 @@ from whole_jobs import LAUNCH, NATIVE_JOB, ROOT, clean_environment
 
 PICTURES = ROOT / "docs/pictures"
 VIEWS = {"wide": {"width": 1100}, "phone": {"width": 390}, "dark": {"width": 1100, "dark": True}}
-MAX = 1300  # pixels from the top; what is below is cut off
+LONGEST = {"compared": 2200}  # pixels from the top; what is below is cut off
+
+
+def longest(job):
+    return LONGEST.get(job, 1300)
+
 
 # Rank 1 fails, or sleeps for ever, when it has worked for a moment.
 TRAIN = """
@@ -30,24 +36,31 @@ if os.environ["RANK"] == "1":
     {what}
 time.sleep(1000)
 """
+# What is started for a page, one after the other, and the status of each.
 JOBS = {
-    "done": (["--nproc_per_node", 2, "digits.toml"], 0),
-    "failed": (["--nproc_per_node", 4, "--max_restart", 1, "fails.py"], 1),
-    "hung": (["--nproc_per_node", 4, "--hang-timeout", 2, "hangs.py"], 124),
+    "done": [(["--report", "run.html", "--nproc_per_node", 2, "digits.toml"], 0)],
+    "failed": [(["--report", "run.html", "--nproc_per_node", 4, "--max_restart", 1, "fails.py"], 1)],
+    "hung": [(["--report", "run.html", "--nproc_per_node", 4, "--hang-timeout", 2, "hangs.py"], 124)],
+    "compared": [*((["--report", f"{name}.html", "--nproc_per_node", ranks, f"{name}.toml"], 0)
+                   for name, ranks in (("adam", 2), ("sgd", 2), ("adam-16", 1))),
+                 (["compare", "--output", "run.html", "adam.html", "sgd.html", "adam-16.html"], 0)],
 }
+BEFORE = {"compared": "(slider => { slider.value = 0.6; slider.oninput(); })(document.querySelector('.smoothing'))"}  # a picture
 
 
 def make_page(name, folder):
     """The page of a job that ends so, in a folder of its own; its path."""
-    (folder / "digits.toml").write_text(NATIVE_JOB.format(hidden=64, digits=ROOT / "examples/digits.h5", epochs=20, optimizer="adam",
-                                                          name="kept", every=10))
+    for toml, hidden, optimizer in (("digits", 64, "adam"), ("adam", 64, "adam"), ("sgd", 64, "sgd"), ("adam-16", 16, "adam")):
+        (folder / f"{toml}.toml").write_text(NATIVE_JOB.format(hidden=hidden, digits=ROOT / "examples/digits.h5", epochs=20,
+                                                               optimizer=optimizer, name=f"of-{toml}", every=10))
     (folder / "fails.py").write_text(TRAIN.format(what="raise ValueError('batch 3 has 31 samples, and not 32')"))
     (folder / "hangs.py").write_text(TRAIN.format(what="input_of_nobody = os.read(os.pipe()[0], 1)"))
-    words, status = JOBS[name]
-    done = subprocess.run([str(word) for word in (LAUNCH, "--no-banner", "--grace", 1, "--report", "run.html", *words)], cwd=folder,
-                          env=clean_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-    if done.returncode != status:
-        raise RuntimeError(f"{name}: status {done.returncode} and not {status}\n{done.stderr}")
+    for words, status in JOBS[name]:
+        options = [] if words[0] == "compare" else ["--no-banner", "--grace", 1]
+        done = subprocess.run([str(word) for word in (LAUNCH, *options, *words)], cwd=folder, env=clean_environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        if done.returncode != status:
+            raise RuntimeError(f"{name}: status {done.returncode} and not {status}\n{done.stderr}")
     return folder / "run.html"
 
 
@@ -101,7 +114,8 @@ def main(folder):
                 taken = {}
                 for view, options in VIEWS.items():
                     there.open(page, **options)
-                    taken[view] = there.picture(MAX)
+                    there.value(BEFORE.get(job, "0"))
+                    taken[view] = there.picture(longest(job))
                 there.open(blank)  # as the page lets nobody show pictures on it
                 for view, picture in taken.items():
                     (folder / f"page-{job}-{view}.png").write_bytes(small(there, picture))
