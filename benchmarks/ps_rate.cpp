@@ -90,7 +90,7 @@ class Trainer {
         client_.pull_rows({0, ids}, rows);
     }
 
-    void pull_together(std::span<const std::int64_t> ids, std::span<float> rows) {
+    void pull_parallel(std::span<const std::int64_t> ids, std::span<float> rows) {
         const auto asked = client_.ask_rows(parts_of(ids));
         for (const auto& of_table : asked) client_.take_rows(of_table, part_of(rows, of_table.table));
     }
@@ -189,9 +189,9 @@ void measure(Trainer& trainer, const Communicator& trainers, const RequestLoad& 
 void measure_tables(Trainer& trainer, const Communicator& trainers, const RequestLoad& load) {
     const auto batches = dtrain::benchmarks::batches_of({.batch = load.batch, .rows = load.rows});
     std::vector<float> rows(load.batch * load.width);
-    for (const auto& batch : batches) trainer.pull_together(batch, rows);
+    for (const auto& batch : batches) trainer.pull_parallel(batch, rows);
     tell(trainers, "together", figures_of(load, [&](std::size_t number) {
-             trainer.pull_together(batches[number % batches.size()], rows);
+             trainer.pull_parallel(batches[number % batches.size()], rows);
          }));
     tell(trainers, "in_turn", figures_of(load, [&](std::size_t number) {
              trainer.pull_in_turn(batches[number % batches.size()], rows);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 
 namespace dtrain {
 
@@ -28,7 +28,7 @@ class Background {
     template <class Function>
     static Background in_thread(Function function) {
         Background made(std::make_shared<Work>());
-        made.thread_ = quiet_thread<std::jthread>(
+        made.thread_ = signal_free_thread<std::jthread>(
             [work = made.work_, function = std::move(function)]() mutable { work->do_now(function); });
         return made;
     }

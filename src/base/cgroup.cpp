@@ -67,7 +67,7 @@ std::optional<std::int64_t> number_in_cgroup(const fs::path& file) {
     return number && *number < no_limit_from ? number : std::nullopt;
 }
 
-std::optional<std::int64_t> number_behind(const fs::path& file, std::string_view name) {
+std::optional<std::int64_t> number_after(const fs::path& file, std::string_view name) {
     const auto content = read_file(file);
     if (!content) return std::nullopt;
     for (const auto& line : split(*content, '\n')) {

@@ -35,7 +35,7 @@ std::optional<Cgroup> cgroup_in(const std::filesystem::path& cgroups, std::strin
 std::optional<std::int64_t> number_in_cgroup(const std::filesystem::path& file);
 
 /// The number after `name`, in lines of "name number".
-std::optional<std::int64_t> number_behind(const std::filesystem::path& file, std::string_view name);
+std::optional<std::int64_t> number_after(const std::filesystem::path& file, std::string_view name);
 
 /// The lowest number in this file of the cgroup and those above it, since each of them may be the limit that
 /// was hit.

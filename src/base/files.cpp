@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/move_name.hpp"
-#include "base/random_mark.hpp"
+#include "base/random_id.hpp"
 
 namespace dtrain {
 namespace {
@@ -61,7 +61,7 @@ class NextContent {
 
     void sync() { sync_open(file_.get(), path_); }
 
-    void put_in_place() {
+    void rename_into_place() {
         // A network file system may report only now that there is no space.
         if (::close(file_.release()) != 0) fail("cannot write " + path_.string());
         if (!move_name(name_, path_.filename(), folder_.get())) fail("cannot replace " + path_.string());
@@ -148,7 +148,7 @@ std::error_code make_writable_folder(const std::filesystem::path& path) {
 }
 
 std::filesystem::path temporary_name(std::filesystem::path path) {
-    return path += ".tmp." + random_mark().substr(0, 16);
+    return path += ".tmp." + random_id().substr(0, 16);
 }
 
 void make_new_file(const std::filesystem::path& path) {
@@ -161,14 +161,14 @@ void replace_file(const std::filesystem::path& path, std::string_view content, s
     NextContent next(path, mode.value_or(0666));
     next.write(content, mode);
     next.sync();
-    next.put_in_place();
+    next.rename_into_place();
     sync_folder(path.parent_path());
 }
 
-void replace_passing_file(const std::filesystem::path& path, std::string_view content, mode_t mode) {
+void replace_file_without_sync(const std::filesystem::path& path, std::string_view content, mode_t mode) {
     NextContent next(path, mode);
     next.write(content, mode);
-    next.put_in_place();
+    next.rename_into_place();
 }
 
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path) {

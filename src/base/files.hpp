@@ -84,7 +84,7 @@ void replace_file(const std::filesystem::path& path, std::string_view content,
 void sync_folder(const std::filesystem::path& folder);
 
 /// Like replace_file, without the syncs, for files that are not needed after a power loss.
-void replace_passing_file(const std::filesystem::path& path, std::string_view content, mode_t mode);
+void replace_file_without_sync(const std::filesystem::path& path, std::string_view content, mode_t mode);
 
 /// Makes the complete file `temporary` durable and moves it to `path`, like replace_file.
 /// @throws std::system_error naming the path.

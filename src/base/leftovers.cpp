@@ -149,7 +149,7 @@ bool is_in_use(const fs::path& file) {
 }
 
 LeftoverPlaces leftover_places(const Environment& environment) {
-    return {.temporary = temporary_place(environment), .host = host_name()};
+    return {.temporary = temporary_directory(environment), .host = host_name()};
 }
 
 void remove_session(const LeftoverPlaces& places, pid_t mpirun) {

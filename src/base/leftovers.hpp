@@ -19,7 +19,7 @@ struct LeftoverPlaces {
 };
 
 /// The folders of this machine.
-/// @throws UsageError like temporary_place()
+/// @throws UsageError like temporary_directory()
 LeftoverPlaces leftover_places(const Environment& environment);
 
 /// Removes what dead jobs of this user have left: shared memory of Open MPI and of dtrain, session folders of

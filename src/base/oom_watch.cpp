@@ -57,18 +57,18 @@ std::optional<OomKills> OomWatch::kills_since() const {
 
 std::optional<std::int64_t> OomWatch::count_of_cgroup() const {
     if (!cgroup_) return std::nullopt;
-    auto sum = number_behind(cgroup_->counters(), "oom_kill");
+    auto sum = number_after(cgroup_->counters(), "oom_kill");
     if (!sum || cgroup_->version == 2 || cgroup_->folder == cgroup_->root) return sum;
     std::error_code error;  // version 1 counts each cgroup separately
     for (fs::recursive_directory_iterator entry(cgroup_->folder, error), end; !error && entry != end;
          entry.increment(error))
         if (entry->path().filename() == "memory.oom_control" && entry.depth() > 0)
-            *sum += number_behind(entry->path(), "oom_kill").value_or(0);
+            *sum += number_after(entry->path(), "oom_kill").value_or(0);
     return sum;
 }
 
 std::optional<std::int64_t> OomWatch::count_of_machine() const {
-    return number_behind(sources_.machine, "oom_kill");
+    return number_after(sources_.machine, "oom_kill");
 }
 
 }  // namespace dtrain

@@ -32,7 +32,7 @@ std::int64_t PidsWatch::refused() const {
     std::int64_t sum = 0;
     if (cgroup_)
         for (const auto& folder : cgroup_->up_to_root())
-            sum += number_behind(folder / counters, "max").value_or(0);
+            sum += number_after(folder / counters, "max").value_or(0);
     return sum;
 }
 

@@ -185,7 +185,7 @@ class Redaction {
         pass_to(at_ + 3);
         const auto end = std::min(text_.find_first_of("/ \t\n\r\"'<>?#", at_), text_.size());
         auto user_end = text_.substr(0, end).rfind('@');
-        if (user_end == std::string_view::npos || user_end < at_) user_end = end_of_odd_user(end);
+        if (user_end == std::string_view::npos || user_end < at_) user_end = end_of_unescaped_userinfo(end);
         if (user_end == std::string_view::npos) return;
         const auto colon = text_.substr(0, user_end).find(':', at_);
         if (colon != std::string_view::npos) pass_to(colon + 1);
@@ -194,7 +194,7 @@ class Redaction {
 
     /// The end of user:password@ if the password contains an unescaped / ? or #, as some libraries allow.
     /// host:80/a@b and [::1]:80/a@b have no user.
-    std::size_t end_of_odd_user(std::size_t authority_end) const {
+    std::size_t end_of_unescaped_userinfo(std::size_t authority_end) const {
         const auto none = std::string_view::npos;
         const auto authority = text_.substr(at_, authority_end - at_);
         const auto colon = authority.find(':');

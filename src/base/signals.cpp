@@ -26,7 +26,7 @@ std::vector<int> stop_signals_and(std::vector<int> more) {
     return more;
 }
 
-void hold_signals(const std::vector<int>& signals) {
+void block_signals(const std::vector<int>& signals) {
     const auto set = set_of(signals);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
@@ -39,7 +39,7 @@ bool is_waiting(const std::vector<int>& signals) {
 }
 
 SignalSource::SignalSource(const std::vector<int>& signals) {
-    hold_signals(signals);
+    block_signals(signals);
     const auto set = set_of(signals);
     fd_ = FileDescriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd_.valid()) throw std::system_error(errno, std::generic_category(), "signalfd");

@@ -15,7 +15,7 @@ namespace dtrain {
 std::vector<int> stop_signals_and(std::vector<int> more = {});
 
 /// Blocks these signals for this thread and the threads it creates, so that they stay pending until taken.
-void hold_signals(const std::vector<int>& signals);
+void block_signals(const std::vector<int>& signals);
 
 /// Whether one of these signals, blocked by this thread, is pending.
 bool is_waiting(const std::vector<int>& signals);

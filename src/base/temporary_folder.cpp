@@ -36,7 +36,7 @@ NamedPlace named_place(const Environment& environment) {
 
 }  // namespace
 
-std::filesystem::path temporary_place(const Environment& environment) {
+std::filesystem::path temporary_directory(const Environment& environment) {
     const auto place = named_place(environment);
     const auto name = place.variable.empty() ? place.path : place.variable + "=" + place.path;
     const auto& variable = place.variable.empty() ? "TMPDIR" : place.variable;
@@ -59,7 +59,7 @@ std::filesystem::path temporary_place(const Environment& environment) {
     return place.path;
 }
 
-TemporaryFolder::TemporaryFolder() : TemporaryFolder(temporary_place(Environment::of_this_process())) {}
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(temporary_directory(Environment::of_this_process())) {}
 
 TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
     auto pattern = (parent / fmt::format("{}XXXXXX", prefix)).string();

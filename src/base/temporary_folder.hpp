@@ -14,13 +14,13 @@ namespace dtrain {
 /// The folder for temporary files: $TMPDIR, $TMP, $TEMP, $TEMPDIR, whichever is set first, or /tmp.
 /// @throws UsageError naming the variable if there is no such folder, it is not writable, or its name is too
 /// long for sockets below it
-std::filesystem::path temporary_place(const Environment& environment);
+std::filesystem::path temporary_directory(const Environment& environment);
 
 /// A folder that only this user can enter; the destructor removes it. remove_abandoned_folders() removes
 /// those of killed processes.
 class TemporaryFolder {
   public:
-    TemporaryFolder();  ///< in the temporary_place() of this process
+    TemporaryFolder();  ///< in the temporary_directory() of this process
     explicit TemporaryFolder(const std::filesystem::path& parent);
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -47,7 +47,7 @@ std::optional<Character> first_character(std::string_view text) {
 }
 
 /// Whether a character ends a line, moves a terminal's cursor or changes the direction of the text after it.
-bool steers_output(char32_t code) {
+bool is_control_or_bidi(char32_t code) {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) ||
            (code >= 0x2066 && code <= 0x2069);
 }
@@ -150,7 +150,7 @@ std::string one_line(std::string_view text, std::size_t max) {
     while (!text.empty()) {
         const auto character = first_character(text);
         const auto bytes = text.substr(0, character ? character->bytes : 1);
-        if (character && !steers_output(character->code))
+        if (character && !is_control_or_bidi(character->code))
             out += bytes;
         else
             out += escaped(bytes);

@@ -10,7 +10,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 
 namespace dtrain {
 namespace {
@@ -33,7 +33,8 @@ bool is_so_soon(const Condition& condition) {
 WorkTeam::WorkTeam(int threads) {
     if (threads < 1) throw UsageError(fmt::format("a team of {} threads, expected 1 or more", threads));
     try {
-        for (int i = 1; i < threads; ++i) helpers_.push_back(quiet_thread<std::jthread>([this] { help(); }));
+        for (int i = 1; i < threads; ++i)
+            helpers_.push_back(signal_free_thread<std::jthread>([this] { help(); }));
     } catch (...) {
         const std::lock_guard lock(mutex_);
         ends_ = true;

@@ -104,7 +104,7 @@ void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers)
     static_cast<void>(arrays_.to_read());  // updates the memory behind memory_
     header_ = header;
     path_ = folder_.path(header, options_.format);
-    if (options_.collective) return or_abandon([&] { write_together(); });
+    if (options_.collective) return or_clean_up([&] { write_together(); });
     const bool is_directory = options_.format == CheckpointFormat::directory;
     throw_together<Error>(communicator_, error_of([&] {
                               if (is_directory && communicator_.rank() == 0) io::begin_directory(*path_);
@@ -205,13 +205,13 @@ bool Checkpointer::part_is_written() const {
 }
 
 template <class Action>
-void Checkpointer::or_abandon(const Action& action) const {
-    io::or_abandon(*path_, action, communicator_.rank() == 0);
+void Checkpointer::or_clean_up(const Action& action) const {
+    io::or_clean_up(*path_, action, communicator_.rank() == 0);
 }
 
 void Checkpointer::commit() {
     if (!std::exchange(in_progress_, false) || options_.format != CheckpointFormat::directory) return;
-    or_abandon([this] { collect_parts(); });
+    or_clean_up([this] { collect_parts(); });
 }
 
 void Checkpointer::collect_parts() {
@@ -234,7 +234,7 @@ void Checkpointer::collect_parts() {
 void Checkpointer::finish() {
     if (!path_) return;
     commit();
-    or_abandon([this] {
+    or_clean_up([this] {
         throw_together<Error>(communicator_, error_of([&] {
                                   if (completion_.valid()) completion_.get();
                               }));

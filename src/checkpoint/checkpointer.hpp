@@ -57,7 +57,7 @@ class Checkpointer final : public CheckpointWriter {
     void stage();
     void collect_parts();
     template <class Action>
-    void or_abandon(const Action& action) const;
+    void or_clean_up(const Action& action) const;
 
     CheckpointFolder folder_;
     CheckpointOptions options_;

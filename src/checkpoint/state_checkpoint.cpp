@@ -12,7 +12,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/memory_at_hand.hpp"
+#include "base/available_memory.hpp"
 #include "base/with_element.hpp"
 
 namespace dtrain::checkpoint {

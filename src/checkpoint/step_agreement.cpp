@@ -21,7 +21,7 @@ StepAgreement::Agreed StepAgreement::exchange(const StepWishes& own, bool writte
 
 StepWishes StepAgreement::after_step(CheckpointWriter& writer, const StepWishes& own) {
     const auto [wishes, written] = exchange(own, writer.part_is_written());
-    const bool was_of_this_one = std::exchange(said_of_, writer.last()) == writer.last();
+    const bool was_of_this_one = std::exchange(reported_checkpoint_, writer.last()) == writer.last();
     if (written && was_of_this_one && writer.waits_for_commit()) writer.commit();
     return {wishes.stop, wishes.checkpoint && was_of_this_one};
 }

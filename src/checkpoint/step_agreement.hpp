@@ -42,7 +42,7 @@ class StepAgreement {
     Communicator communicator_;
     std::array<float, 3> said_{};
     bool has_said_ = false;
-    std::optional<std::filesystem::path> said_of_;  ///< the checkpoint that the report is about
+    std::optional<std::filesystem::path> reported_checkpoint_;  ///< the checkpoint that the report is about
     Request sum_;
 };
 

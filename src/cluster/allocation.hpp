@@ -15,7 +15,7 @@ struct Allocation {
     std::string job_id;
     std::vector<HostSlots>
         nodes;  ///< in the batch system's order; slots: the number of tasks that it would start there
-    bool tasks_were_asked_for = false;  ///< by the user: --ntasks, --ntasks-per-node, mpiprocs
+    bool task_count_requested = false;  ///< by the user: --ntasks, --ntasks-per-node, mpiprocs
     std::optional<int> gpus_of_node;    ///< if a variable has it
     std::string scheduler = "Slurm";    ///< or "PBS"
     friend bool operator==(const Allocation&, const Allocation&) = default;

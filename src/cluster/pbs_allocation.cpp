@@ -26,7 +26,7 @@ std::optional<Allocation> pbs_allocation(
         throw UsageError(fmt::format("PBS_NODEFILE={}: {}", *path, error.what()));
     }
     if (out.nodes.empty()) throw UsageError(fmt::format("PBS_NODEFILE={} names no node", *path));
-    out.tasks_were_asked_for =
+    out.task_count_requested =
         std::any_of(out.nodes.begin(), out.nodes.end(), [](const HostSlots& node) { return node.slots > 1; });
     // PBS' hook for control groups sets this variable to the GPUs of each node.
     if (const auto gpus = environment.get("CUDA_VISIBLE_DEVICES"))
@@ -35,7 +35,7 @@ std::optional<Allocation> pbs_allocation(
     return out;
 }
 
-std::string place_of_pbs(const Environment& environment, std::string_view settings) {
+std::string pbs_prefix(const Environment& environment, std::string_view settings) {
     constexpr std::string_view name = "PBS_EXEC";
     if (auto named = environment.get_or(name, ""); !named.empty()) return named;
     std::string found;
@@ -50,7 +50,7 @@ std::string place_of_pbs(const Environment& environment, std::string_view settin
     return found.empty() ? "/opt/pbs" : found;
 }
 
-bool gives_too_many_threads(const Environment& environment, int threads) {
+bool pbs_thread_count_too_high(const Environment& environment, int threads) {
     const auto given = environment.get_or("OMP_NUM_THREADS", "");
     return environment.has("PBS_JOBID") && given == environment.get_or("NCPUS", "") &&
            parse_int(given).value_or(0) > threads;

@@ -22,12 +22,12 @@ std::optional<Allocation> pbs_allocation(
 /// The folder in which PBS is installed: $PBS_EXEC, which a job may lack, or the line PBS_EXEC= of its
 /// settings, or /opt/pbs. Pure.
 /// @param settings content of pbs.conf, whose lines have shell syntax
-std::string place_of_pbs(const Environment& environment, std::string_view settings);
+std::string pbs_prefix(const Environment& environment, std::string_view settings);
 
 /// Whether OMP_NUM_THREADS was set by PBS, which sets it to the number of processors of a chunk (like NCPUS)
 /// in each of the chunk's processes, and is more than the processors of this rank, because several ranks
 /// share the chunk. Pure.
 /// @param threads number of processors of the rank
-bool gives_too_many_threads(const Environment& environment, int threads);
+bool pbs_thread_count_too_high(const Environment& environment, int threads);
 
 }  // namespace dtrain::cluster

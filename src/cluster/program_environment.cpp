@@ -34,7 +34,7 @@ void set_list(Environment& out, const char* name, const std::string& value) {
         out.unset(name);
 }
 
-void remove_what_stays_with_dtrain(Environment& out) {
+void remove_internal_variables(Environment& out) {
     // A proxy between ranks breaks libraries that fetch peers' addresses over HTTP; Paddle removes these
     // variables, too.
     for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"}) out.unset(name);
@@ -125,7 +125,7 @@ void set_torch(Environment& out, const ProgramContext& context) {
 }
 
 void set_compute_resources(Environment& out, const ProgramContext& context) {
-    if (out.get_or("OMP_NUM_THREADS", "").empty() || gives_too_many_threads(out, context.threads))
+    if (out.get_or("OMP_NUM_THREADS", "").empty() || pbs_thread_count_too_high(out, context.threads))
         out.set("OMP_NUM_THREADS", std::to_string(context.threads));
     if (context.selected_devices.empty()) return;
     out.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
@@ -136,7 +136,7 @@ void set_compute_resources(Environment& out, const ProgramContext& context) {
 
 Environment program_environment(const Environment& inherited, const ProgramContext& context) {
     Environment out = inherited;
-    remove_what_stays_with_dtrain(out);
+    remove_internal_variables(out);
     if (context.servers) {
         set_server_job(out, context);
     } else {

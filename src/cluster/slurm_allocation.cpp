@@ -65,7 +65,7 @@ std::optional<Allocation> slurm_allocation(const Environment& environment) {
                         tasks_name, tasks_text, nodelist));
     for (std::size_t node = 0; node < hosts.size(); ++node)
         out.nodes.push_back({.host = hosts[node], .slots = std::max(1, tasks[node])});
-    out.tasks_were_asked_for = environment.has("SLURM_NTASKS") || environment.has("SLURM_NTASKS_PER_NODE");
+    out.task_count_requested = environment.has("SLURM_NTASKS") || environment.has("SLURM_NTASKS_PER_NODE");
     return out;
 }
 

@@ -7,14 +7,14 @@
 #include <thread>
 #include <utility>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 
 namespace dtrain::comm {
 
 bool ends_within(std::chrono::milliseconds limit, std::function<void()> call,
                  const std::function<void()>& meanwhile) {
     const auto ended = std::make_shared<std::atomic<bool>>(false);
-    auto thread = quiet_thread([ended, call = std::move(call)] {
+    auto thread = signal_free_thread([ended, call = std::move(call)] {
         call();
         ended->store(true);
     });

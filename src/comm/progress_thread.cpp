@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/operation_queue.hpp"
 
@@ -32,7 +32,7 @@ class ProgressThread {
     void ask() {
         if (!expected_) return;
         if (!thread_.joinable())
-            thread_ = quiet_thread<std::jthread>([this](const std::stop_token& stop) { help(stop); });
+            thread_ = signal_free_thread<std::jthread>([this](const std::stop_token& stop) { help(stop); });
         if (asked_) return;
         asked_ = true;
         woken_.notify_one();

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::comm {
@@ -86,7 +86,7 @@ StartWatch::StartWatch(const Environment& environment, std::chrono::seconds dead
     const auto told = environment.get_int("DTRAIN_MPI_START_TIMEOUT");
     if (told) deadline = std::chrono::seconds(*told);
     if (deadline.count() == 0) return;
-    thread_ = quiet_thread<std::jthread>(
+    thread_ = signal_free_thread<std::jthread>(
         [limit = told ? deadline : std::max(deadline, min_deadline)](const std::stop_token& started) {
             std::mutex mutex;
             std::unique_lock lock(mutex);

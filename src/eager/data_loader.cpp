@@ -10,7 +10,7 @@
 #include <dtrain/nn_data.hpp>
 #include <dtrain/sampler.hpp>
 
-#include "base/divided_up.hpp"
+#include "base/ceil_div.hpp"
 #include "base/text.hpp"
 #include "eager/batches_of_epoch.hpp"
 #include "eager/graph.hpp"
@@ -28,8 +28,8 @@ std::int64_t checked_batches(const DataSource& source, const DataLoaderOptions& 
         throw UsageError(fmt::format("DataLoader: a sample of shape {} has {} values, but the data have {}",
                                      to_string(options.sample), element_count(options.sample),
                                      source.features()));
-    const auto batches = options.drop_last ? source.size() / options.batch_size
-                                           : divided_up(source.size(), options.batch_size);
+    const auto batches =
+        options.drop_last ? source.size() / options.batch_size : ceil_div(source.size(), options.batch_size);
     if (batches < 1)
         throw UsageError(
             fmt::format("DataLoader: drop_last leaves no batch: there are {} samples, and "
@@ -59,7 +59,7 @@ std::vector<std::int64_t> DataLoader::samples(const std::vector<std::int64_t>& o
                                               std::int64_t number) const {
     const auto first = number * options_.batch_size;
     const auto count = std::min(options_.batch_size, source_->size() - first);
-    const auto rows = divided_up(count, ranks_);
+    const auto rows = ceil_div(count, ranks_);
     std::vector<std::int64_t> samples;
     for (std::int64_t row = rank_ * rows; row < (rank_ + 1) * rows; ++row)
         samples.push_back(order[static_cast<std::size_t>(first + row % count)]);
@@ -70,7 +70,7 @@ DataLoader::Epoch::Epoch(const DataLoader& loader, std::vector<std::int64_t> ord
     : loader_(loader), order_(std::make_shared<const std::vector<std::int64_t>>(std::move(order))) {
     if (loader.source_->lookahead() > 0)
         ahead_ = std::make_shared<eager::BatchesOfEpoch>(
-            *loader.source_, divided_up(loader.options_.batch_size, loader.ranks_), loader.batches_,
+            *loader.source_, ceil_div(loader.options_.batch_size, loader.ranks_), loader.batches_,
             [loader, order = order_](std::int64_t number) { return loader.samples(*order, number); });
 }
 

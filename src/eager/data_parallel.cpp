@@ -74,7 +74,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         averaging_->finish();
         for (std::size_t number = 0; number < leaves_.size(); ++number)
             leaves_[number]->has_gradient = used_[number] > 0;
-        begin_anew();
+        reset_state();
     }
 
     void average_values() {
@@ -92,7 +92,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
     int pauses = 0;
 
   private:
-    void begin_anew() {
+    void reset_state() {
         std::ranges::fill(used_, 0.0F);
         is_ready_.assign(leaves_.size(), false);
         coming_.clear();
@@ -103,7 +103,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         try {
             eager::place().finish();
         } catch (...) {
-            begin_anew();
+            reset_state();
             throw;
         }
     }

@@ -132,14 +132,14 @@ HttpReply EtcdClient::call_any(const std::string& path, HttpRequest request) {
         try {
             return call_one(endpoint, path, request);
         } catch (const HttpError& error) {
-            if (error.hopeless()) throw EtcdRefused(endpoint, {.text = error.cause()});
+            if (error.is_permanent()) throw EtcdRefused(endpoint, {.text = error.cause()});
             said.push_back(error.cause());
-        } catch (const EtcdAway& away) {
+        } catch (const EtcdUnavailable& away) {
             said.push_back(away.said());
         }
         endpoint_ = (endpoint_ + 1) % access_.endpoints.size();
     }
-    throw EtcdAway(join(access_.endpoints, ", "), join(said, "; "));
+    throw EtcdUnavailable(join(access_.endpoints, ", "), join(said, "; "));
 }
 
 HttpReply EtcdClient::call_one(const std::string& endpoint, const std::string& path, HttpRequest request) {
@@ -151,7 +151,7 @@ HttpReply EtcdClient::call_one(const std::string& endpoint, const std::string& p
         auto reply = http_.post(request);
         if (reply.status == http_ok && !read_refusal(reply.body)) return reply;
         const auto refusal = refusal_of(reply);
-        if (passes(refusal)) throw EtcdAway(endpoint, refusal.text);
+        if (passes(refusal)) throw EtcdUnavailable(endpoint, refusal.text);
         if (again || token_.empty() || !asks_to_log_in(refusal)) throw EtcdRefused(endpoint, refusal);
         token_.clear();
     }
@@ -165,7 +165,7 @@ void EtcdClient::log_in(const std::string& endpoint) {
                                    .limit = limits_.request});
     if (reply.status != http_ok) {
         const auto refusal = refusal_of(reply);
-        if (passes(refusal)) throw EtcdAway(endpoint, refusal.text);
+        if (passes(refusal)) throw EtcdUnavailable(endpoint, refusal.text);
         throw EtcdRefused(
             endpoint, {.code = refusal.code, .text = fmt::format("user {}: {}", access_.user, refusal.text)});
     }

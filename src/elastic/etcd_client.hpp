@@ -30,7 +30,7 @@ class EtcdError : public Error {
 };
 
 /// No endpoint answers, or none can at the moment: a retry may succeed.
-class EtcdAway : public EtcdError {
+class EtcdUnavailable : public EtcdError {
   public:
     using EtcdError::EtcdError;
 };
@@ -55,9 +55,9 @@ struct EtcdLimits {
 /// A client of etcd 3.4 or later. Tries the endpoints in turn until one answers, and logs in again when its
 /// token has expired. Not thread-safe, except interrupt().
 ///
-/// Every call throws EtcdAway or EtcdRefused. After EtcdAway a change may have been made nevertheless, and a
-/// transaction that is repeated at the next endpoint may find the changes of the first attempt: check who
-/// holds the key.
+/// Every call throws EtcdUnavailable or EtcdRefused. After EtcdUnavailable a change may have been made
+/// nevertheless, and a transaction that is repeated at the next endpoint may find the changes of the first
+/// attempt: check who holds the key.
 class EtcdClient {
   public:
     explicit EtcdClient(EtcdAccess access, EtcdLimits limits = {});
@@ -83,7 +83,7 @@ class EtcdClient {
     /// etcd can no longer tell.
     bool changed_since(std::string_view prefix, std::int64_t revision, std::chrono::milliseconds limit);
 
-    /// Makes every call throw EtcdAway, including the current one. May be called by other threads.
+    /// Makes every call throw EtcdUnavailable, including the current one. May be called by other threads.
     void interrupt() { http_.interrupt(); }
 
   private:

@@ -42,15 +42,15 @@ struct HttpReply {
 /// There was no reply.
 class HttpError : public Error {
   public:
-    HttpError(const std::string& url, const std::string& cause, bool hopeless);
+    HttpError(const std::string& url, const std::string& cause, bool is_permanent);
 
     const std::string& cause() const { return cause_; }
     /// Whether a retry is pointless: an untrusted certificate, or a file that cannot be read.
-    bool hopeless() const { return hopeless_; }
+    bool is_permanent() const { return is_permanent_; }
 
   private:
     std::string cause_;
-    bool hopeless_;
+    bool is_permanent_;
 };
 
 /// Sends POST requests to HTTP servers, one at a time, bypassing any proxy. Connections are reused.

@@ -81,8 +81,8 @@ std::size_t take_piece(char* bytes, std::size_t size, std::size_t count, void* t
 
 }  // namespace
 
-HttpError::HttpError(const std::string& url, const std::string& cause, bool hopeless)
-    : Error(fmt::format("{}: {}", url, cause)), cause_(cause), hopeless_(hopeless) {}
+HttpError::HttpError(const std::string& url, const std::string& cause, bool is_permanent)
+    : Error(fmt::format("{}: {}", url, cause)), cause_(cause), is_permanent_(is_permanent) {}
 
 class Http::Transfer {
   public:

@@ -9,8 +9,8 @@
 /// Replaces http_curl.cpp if dtrain is built without libcurl.
 namespace dtrain::elastic {
 
-HttpError::HttpError(const std::string& url, const std::string& cause, bool hopeless)
-    : Error(url + ": " + cause), cause_(cause), hopeless_(hopeless) {}
+HttpError::HttpError(const std::string& url, const std::string& cause, bool is_permanent)
+    : Error(url + ": " + cause), cause_(cause), is_permanent_(is_permanent) {}
 
 class Http::Transfer {};
 

@@ -20,7 +20,7 @@ JobView view_of(EtcdClient& client, const JobKeys& keys) {
 }
 
 /// A transaction conditional on the state that was seen; false if others changed it first.
-bool begin_anew(EtcdClient& client, const JobKeys& keys, const JobView& seen) {
+bool reset_state(EtcdClient& client, const JobKeys& keys, const JobView& seen) {
     const auto as_seen =
         seen.state.empty() ? Condition::absent(keys.state()) : Condition::has_value(keys.state(), seen.state);
     return client.transact(
@@ -34,7 +34,7 @@ OpenedJob open_job(EtcdClient& client, const JobKeys& keys, NodeCount wanted, bo
     auto view = view_of(client, keys);
     if (view.state == state_completed && !force)
         return {.wanted = view.wanted.value_or(wanted), .ended = view.outcome.value_or(0)};
-    if (view.state != state_running) begin_anew(client, keys, view);
+    if (view.state != state_running) reset_state(client, keys, view);
     if (force)
         client.put(Change::put(keys.wanted(), wanted.to_string()));
     else

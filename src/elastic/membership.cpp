@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "base/quiet_thread.hpp"
-#include "base/random_mark.hpp"
+#include "base/random_id.hpp"
+#include "base/signal_free_thread.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::elastic {
@@ -44,7 +44,7 @@ milliseconds Seen::unchanged() const {
     return time_between(nodes_since, BootClock::now());
 }
 
-int Membership::sufficient_lease(int asked_seconds, milliseconds time_to_stop) {
+int Membership::min_lease(int asked_seconds, milliseconds time_to_stop) {
     const auto min = std::chrono::ceil<seconds>(time_to_stop * 4 / 3);
     return std::max(asked_seconds, static_cast<int>(min.count()));
 }
@@ -54,15 +54,15 @@ Membership::Membership(MembershipOptions options)
       client_(options_.access, options_.limits),
       keeper_(options_.access, options_.limits),
       changed_(event_fd()) {
-    options_.lease_seconds = sufficient_lease(options_.lease_seconds, options_.time_to_stop);
-    options_.self.launcher = seen_.own_launcher = random_mark();
+    options_.lease_seconds = min_lease(options_.lease_seconds, options_.time_to_stop);
+    options_.self.launcher = seen_.own_launcher = random_id();
     for (bool told = false; !register_node(client_); told = true) {
         if (!told)
             log_warning("a launcher at {} takes part in job {} already; waiting until it is gone",
                         options_.self.address, options_.keys.job_id());
         std::this_thread::sleep_for(between_tries);
     }
-    thread_ = quiet_thread([this] { keep(); });
+    thread_ = signal_free_thread([this] { keep(); });
 }
 
 Membership::~Membership() {
@@ -136,8 +136,8 @@ void Membership::work_on(std::int64_t start) {
     try {
         notify_others(client_);
         refresh(client_);
-    } catch (const EtcdAway& away) {
-        note_away(away);  // the keeper thread will notify them
+    } catch (const EtcdUnavailable& away) {
+        note_unavailable(away);  // the keeper thread will notify them
     }
 }
 
@@ -165,7 +165,7 @@ void Membership::set_fence(std::optional<Fence> fence) {
         stop_requested_ = false;
         if (!fence_) return;
         const std::lock_guard seen_lock(mutex_);
-        put_off_stop();
+        postpone_stop();
     }
     ask_fence();
 }
@@ -206,9 +206,10 @@ void Membership::refresh(EtcdClient& client) {
     const std::lock_guard lock(mutex_);
     if (view.revision < seen_.view.revision) return;  // the other thread was faster
     if (view.names() != seen_.view.names()) seen_.nodes_since = BootClock::now();
-    if (seen_.away_since)
-        log_info("etcd is back after {} s", time_between(*seen_.away_since, BootClock::now()).count() / 1000);
-    seen_.away_since.reset();
+    if (seen_.unavailable_since)
+        log_info("etcd is back after {} s",
+                 time_between(*seen_.unavailable_since, BootClock::now()).count() / 1000);
+    seen_.unavailable_since.reset();
     if (view == seen_.view) return;
     seen_.view = std::move(view);
     publish();
@@ -225,7 +226,7 @@ void Membership::keep() {
         try {
             keep_once(keeper_, due);
         } catch (const std::exception& error) {
-            note_away(error);
+            note_unavailable(error);
             due.refresh = true;
             ask_fence();
             sleep_for(between_tries);
@@ -265,10 +266,10 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
     due.refresh = client.changed_since(options_.keys.state(), now.view.revision, limit);
 }
 
-void Membership::note_away(const std::exception& error) {
+void Membership::note_unavailable(const std::exception& error) {
     const std::lock_guard lock(mutex_);
-    if (seen_.away_since || leave_) return;
-    seen_.away_since = BootClock::now();
+    if (seen_.unavailable_since || leave_) return;
+    seen_.unavailable_since = BootClock::now();
     log_warning("{}; trying again", error.what());
     publish();
 }
@@ -277,11 +278,11 @@ void Membership::note_lease(BootClock::time_point sent, const Lease& lease) {
     const std::lock_guard fence_lock(fence_mutex_);
     const std::lock_guard lock(mutex_);
     lease_until_ = sent + seconds(lease.seconds);
-    if (fence_ && !stop_requested_) put_off_stop();
+    if (fence_ && !stop_requested_) postpone_stop();
 }
 
 /// Requires both mutexes to be locked.
-void Membership::put_off_stop() {
+void Membership::postpone_stop() {
     fence_->timer->stop_at(lease_until_ - options_.time_to_stop, until_kill());
 }
 

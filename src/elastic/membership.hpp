@@ -40,8 +40,8 @@ struct Seen {
     std::string own_name;
     std::string own_launcher;  ///< id of this process
     std::int64_t own_lease = 0;
-    BootClock::time_point nodes_since;                ///< since when no node has joined or left
-    std::optional<BootClock::time_point> away_since;  ///< since when etcd has not answered
+    BootClock::time_point nodes_since;                       ///< since when no node has joined or left
+    std::optional<BootClock::time_point> unavailable_since;  ///< since when etcd has not answered
 
     bool is_coordinator() const { return !view.coordinator.empty() && view.coordinator_lease == own_lease; }
     /// Whether a node entry belongs to this process.
@@ -63,7 +63,7 @@ struct Seen {
 class Membership {
   public:
     /// Registers the node.
-    /// @throws EtcdAway if no endpoint answers, EtcdRefused if one refuses.
+    /// @throws EtcdUnavailable if no endpoint answers, EtcdRefused if one refuses.
     explicit Membership(MembershipOptions options);
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
@@ -96,7 +96,7 @@ class Membership {
     void set_fence(std::optional<Fence> fence);
 
     /// `seconds`, or more if a job could not be stopped within such a lease.
-    static int sufficient_lease(int seconds, std::chrono::milliseconds time_to_stop);
+    static int min_lease(int seconds, std::chrono::milliseconds time_to_stop);
 
   private:
     /// What the keeper thread has to do next.
@@ -112,9 +112,9 @@ class Membership {
     void notify_others(EtcdClient& client);
     void keep();
     void keep_once(EtcdClient& client, Due& due);
-    void note_away(const std::exception& error);
+    void note_unavailable(const std::exception& error);
     void note_lease(BootClock::time_point sent, const Lease& lease);
-    void put_off_stop();
+    void postpone_stop();
     std::chrono::milliseconds until_kill() const { return options_.time_to_stop * 3 / 4; }
     void stop_fenced();
     bool ask_fence();

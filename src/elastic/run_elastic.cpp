@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "base/random_mark.hpp"
+#include "base/random_id.hpp"
 #include "base/signals.hpp"
-#include "base/status_later.hpp"
+#include "base/status_retry_later.hpp"
 #include "elastic/rank_order.hpp"
 
 namespace dtrain::elastic {
@@ -34,8 +34,8 @@ constexpr int status_again = 102;  // Paddle: the program asks to be restarted
 /// The next start, with no coordinator and no nodes yet.
 /// @param last the job's last start, if there was one
 Start next_start(const std::optional<Start>& last) {
-    if (!last) return {.number = 1, .run = random_mark()};
-    return {.number = last->number + 1, .run = last->run.empty() ? random_mark() : last->run};
+    if (!last) return {.number = 1, .run = random_id()};
+    return {.number = last->number + 1, .run = last->run.empty() ? random_id() : last->run};
 }
 
 std::vector<std::string> names_of(const Start& start) {
@@ -97,7 +97,7 @@ class Participation {
         while (signal_ == 0) {
             try {
                 if (const auto status = step(membership_.seen())) return *status;
-            } catch (const EtcdAway&) {
+            } catch (const EtcdUnavailable&) {
                 // The membership logs this, and when etcd answers again.
             }
             wait();
@@ -109,7 +109,7 @@ class Participation {
     /// Does what this node should do now; returns its exit status if it is done.
     std::optional<int> step(const Seen& seen) {
         const auto& view = seen.view;
-        if (seen.away_since || !seen.is_registered()) return std::nullopt;
+        if (seen.unavailable_since || !seen.is_registered()) return std::nullopt;
         if (view.state != state_running) return leave_ended(view);
         if (follows(seen)) return follow(*view.start, seen.own_name);
 
@@ -230,11 +230,11 @@ class Participation {
         if (end.stopped_by != 0) return 128 + end.stopped_by;
         if (end.status == 0) return end_job(state_completed, 0);
         if (end.ordered) return give_up ? std::optional(fail(end.status)) : std::nullopt;
-        if (!lost.empty() && !come_again(lost)) {
+        if (!lost.empty() && !rejoin(lost)) {
             if (options_.policy.level == Level::off) return fail(end.status);
         } else if (end.status != status_again) {
             if (options_.policy.level != Level::again || failures_ == options_.max_failures ||
-                end.status == status_later)
+                end.status == status_retry_later)
                 return fail(end.status);
             ++failures_;
             log_warning("the job failed with status {}; starting it again, {} of at most {} times",
@@ -254,7 +254,7 @@ class Participation {
 
     /// Whether nodes that do not respond are still alive: if so, they register again after their removal. If
     /// another launcher registers at the address of one of them, that one is dead.
-    bool come_again(const std::vector<Node>& nodes) {
+    bool rejoin(const std::vector<Node>& nodes) {
         const auto give_up_at = BootClock::now() + max_return;
         const auto any_is_replaced = [&](const JobView& view) {
             return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
@@ -267,7 +267,7 @@ class Participation {
             if (view.has(node)) silent.push_back(node.name);
         try {
             membership_.remove(silent);
-        } catch (const EtcdAway&) {
+        } catch (const EtcdUnavailable&) {
             return false;
         }
         while (BootClock::now() < give_up_at && signal_ == 0) {
@@ -293,7 +293,7 @@ class Participation {
                 membership_.write_as_coordinator({Change::put(keys_.state(), std::string(state)),
                                                   Change::put(keys_.outcome(), std::to_string(status))});
                 away = false;
-            } catch (const EtcdAway&) {
+            } catch (const EtcdUnavailable&) {
                 wait();
             }
         }

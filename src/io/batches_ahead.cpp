@@ -8,12 +8,12 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 
 namespace dtrain::io {
 
 BatchesAhead::BatchesAhead(Places places, Prepare prepare) : places_(places), prepare_(std::move(prepare)) {
-    thread_ = quiet_thread([this] { work(); });
+    thread_ = signal_free_thread([this] { work(); });
 }
 
 BatchesAhead::~BatchesAhead() {

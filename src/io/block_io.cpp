@@ -20,7 +20,7 @@
 #include <xxhash.h>
 
 #include "base/aligned_memory.hpp"
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 
 namespace dtrain::io {
 namespace {
@@ -261,7 +261,7 @@ void in_threads(std::size_t count, int threads, const std::function<void(std::si
     };
     std::vector<std::jthread> helpers;
     const auto wanted = std::min<std::size_t>(count, static_cast<std::size_t>(threads));
-    while (helpers.size() + 1 < wanted) helpers.push_back(quiet_thread<std::jthread>(work));
+    while (helpers.size() + 1 < wanted) helpers.push_back(signal_free_thread<std::jthread>(work));
     work();
     helpers.clear();
     if (failure) std::rethrow_exception(failure);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 
 namespace dtrain::io {
 namespace {
@@ -31,7 +31,8 @@ class ReadAhead {
         const auto threads = std::min(threads_of_a_stream, blocks.size());
         for (auto& slot : std::span(slots_).first(std::min(blocks_ahead, blocks.size())))
             slot.memory = make_aligned_bytes<direct_alignment>(largest);
-        while (threads_.size() < threads) threads_.push_back(quiet_thread<std::jthread>([this] { work(); }));
+        while (threads_.size() < threads)
+            threads_.push_back(signal_free_thread<std::jthread>([this] { work(); }));
     }
 
     ~ReadAhead() {
@@ -104,7 +105,7 @@ class ReadAhead {
 BlockWriter::BlockWriter(std::filesystem::path path, std::size_t block_bytes, std::size_t max_buffers)
     : path_(std::move(path)), block_bytes_(block_bytes), max_buffers_(max_buffers) {
     while (threads_.size() < threads_of_a_stream)
-        threads_.push_back(quiet_thread<std::jthread>([this] { work(); }));
+        threads_.push_back(signal_free_thread<std::jthread>([this] { work(); }));
 }
 
 BlockWriter::~BlockWriter() {

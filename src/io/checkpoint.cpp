@@ -123,7 +123,7 @@ void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoi
     add_all("/parameters/", checkpoint.parameters);
     const auto plan = io::plan_shards(index.tensors, shards);
     io::begin_directory(path);
-    io::or_abandon(path, [&] {
+    io::or_clean_up(path, [&] {
         for (std::size_t shard = 0; shard < plan.size(); ++shard) {
             std::vector<io::PieceSource> pieces;
             for (const auto& piece : plan[shard])

@@ -26,7 +26,7 @@ constexpr std::string_view unfinished = ".tmp-";  // prefix of a checkpoint's na
 }
 
 /// Moves `temporary` to `path`; what was at `path` is then at `temporary` or deleted.
-void put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
+void rename_into_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     if (move_name(temporary, path)) return;
     if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) fail_at(errno, path);
     if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return;
@@ -90,7 +90,7 @@ void complete_directory(const std::filesystem::path& path) {
     const auto temporary = temporary_path(path);
     try {
         sync_folder(temporary);
-        put_in_place(temporary, path);
+        rename_into_place(temporary, path);
         sync_folder(path.parent_path());
         std::error_code ignored;
         std::filesystem::remove_all(temporary, ignored);

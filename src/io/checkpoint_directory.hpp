@@ -30,7 +30,7 @@ void abandon_checkpoint(const std::filesystem::path& path) noexcept;
 /// Calls `action`; if it throws, deletes what was written of the checkpoint.
 /// @param is_first whether this rank, of several that write the checkpoint, deletes it
 template <class Action>
-void or_abandon(const std::filesystem::path& path, const Action& action, bool is_first = true) {
+void or_clean_up(const std::filesystem::path& path, const Action& action, bool is_first = true) {
     try {
         action();
     } catch (...) {

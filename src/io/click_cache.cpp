@@ -16,7 +16,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
-#include "base/random_mark.hpp"
+#include "base/random_id.hpp"
 #include "base/unfinished_file.hpp"
 #include "io/click_stream.hpp"
 #include "io/hash.hpp"
@@ -110,11 +110,11 @@ std::optional<std::string> change(const ClickLogMark& before, const ClickLogMark
 }
 
 /// Why an existing cache cannot be used; nothing if it can. @throws std::system_error
-std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickLogMark& log,
-                                 const ClickLayout& layout, CacheWatch& watch) {
+std::optional<CacheIssue> flaw_of(const std::filesystem::path& file, const ClickLogMark& log,
+                                  const ClickLayout& layout, CacheWatch& watch) {
     try {
         const ClickCacheFile cache(file);
-        if (const auto what = change(cache.info().log, log)) return CacheFlaw{*what};
+        if (const auto what = change(cache.info().log, log)) return CacheIssue{*what};
         check_columns(cache, layout);
         watch.all = cache.bytes();
         ClickBlock block;
@@ -124,15 +124,15 @@ std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickL
             watch.done = cache.bytes() / cache.blocks() * i;
         }
     } catch (const DamagedCache& damaged) {
-        return CacheFlaw{damaged.what(), true};
+        return CacheIssue{damaged.what(), true};
     }
     return std::nullopt;
 }
 
 /// Ensures that only one process creates the cache.
-class MakersLock {
+class CacheLock {
   public:
-    MakersLock(const std::filesystem::path& file, const CacheWatch& watch)
+    CacheLock(const std::filesystem::path& file, const CacheWatch& watch)
         : file_(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666)) {
         while (file_.valid() && ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
             if (errno != EWOULDBLOCK) {
@@ -177,7 +177,7 @@ void make(const std::filesystem::path& log, const ClickLayout& layout, const Cli
     const auto clicks = open_clicks(log, layout);
     ClickLog block;
     clicks->next(block);
-    const UnfinishedFile made(fmt::format("{}.{}{}", file.string(), random_mark(), unfinished_suffix));
+    const UnfinishedFile made(fmt::format("{}.{}{}", file.string(), random_id(), unfinished_suffix));
     ClickCacheWriter cache(made.path(), clicks->integers(), clicks->slots());
     for (bool goes_on = true; goes_on;) {
         goes_on = clicks->next(block);
@@ -220,7 +220,7 @@ PreparedCache prepare_click_cache(const std::filesystem::path& log, const ClickL
         if (!is_needed()) return out;
         if (const auto failed = make_writable_folder(folder))
             throw std::system_error(failed, fmt::format("cannot write into {}", folder.string()));
-        const MakersLock lock(out.file.string() + ".lock", watch);
+        const CacheLock lock(out.file.string() + ".lock", watch);
         if (lock.others_were_first() && !is_needed()) return out;
         if (lock.is_locked()) remove_unfinished(out.file);
         make(log, layout, mark, out.file, watch);

@@ -24,7 +24,7 @@ struct CacheWatch {
 };
 
 /// Why an existing cache could not be used.
-struct CacheFlaw {
+struct CacheIssue {
     std::string what;
     bool is_damage = false;  ///< false: the log or its layout has changed
 };
@@ -32,7 +32,7 @@ struct CacheFlaw {
 struct PreparedCache {
     std::filesystem::path file;
     bool is_new = false;
-    std::optional<CacheFlaw> flaw = {};  ///< of the previous cache
+    std::optional<CacheIssue> flaw = {};  ///< of the previous cache
 };
 
 /// The path of a log's cache: "FILE-HASH.clicks", where HASH is that of the log's absolute path.

@@ -93,7 +93,7 @@ std::optional<ClickCacheInfo> info_in(const Head& head) {
                             .slots = json.at("slots"),
                             .samples = json.at("samples"),
                             .fingerprint = json.at("fingerprint")};
-        if (misfit(info.integers, info.slots) || info.samples < 0) return std::nullopt;
+        if (column_count_error(info.integers, info.slots) || info.samples < 0) return std::nullopt;
         return info;
     } catch (const nlohmann::json::exception&) {
         return std::nullopt;

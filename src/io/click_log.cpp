@@ -104,7 +104,8 @@ std::int64_t missing_id(std::int64_t slot) {
     return category_id(slot + (std::int64_t{1} << 32), 0);
 }
 
-std::optional<std::string> io::misfit(std::int64_t numbers, std::int64_t slots, std::string_view noun) {
+std::optional<std::string> io::column_count_error(std::int64_t numbers, std::int64_t slots,
+                                                  std::string_view noun) {
     if (numbers >= 0 && numbers <= max_click_columns && slots >= 1 && slots <= max_click_columns)
         return std::nullopt;
     return fmt::format("a click log with {} and {}: 0..{} and 1..{} are possible", counted(numbers, noun),

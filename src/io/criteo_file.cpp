@@ -99,7 +99,7 @@ class CriteoClicks final : public io::ClickStream {
 
 std::unique_ptr<io::ClickStream> io::stream_clicks(const std::filesystem::path& path,
                                                    const ClickColumns& columns) {
-    if (const auto wrong = io::misfit(columns.integers, columns.slots, "whole number"))
+    if (const auto wrong = io::column_count_error(columns.integers, columns.slots, "whole number"))
         throw UsageError(*wrong);
     return std::make_unique<CriteoClicks>(path, columns);
 }

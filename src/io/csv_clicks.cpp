@@ -43,8 +43,8 @@ class CsvColumns {
             categories_ = all_others(numbers_);
         else if (!wanted.numbers)
             numbers_ = all_others(categories_);
-        if (const auto wrong = io::misfit(static_cast<std::int64_t>(numbers_.size()),
-                                          static_cast<std::int64_t>(categories_.size())))
+        if (const auto wrong = io::column_count_error(static_cast<std::int64_t>(numbers_.size()),
+                                                      static_cast<std::int64_t>(categories_.size())))
             file.refuse_line(*wrong);
     }
 

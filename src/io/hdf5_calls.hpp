@@ -41,7 +41,7 @@ inline Hdf5Handle plist(hid_t kind) {
 }
 
 /// Without timestamps, so that equal content gives equal bytes.
-inline Hdf5Handle without_times(hid_t kind) {
+inline Hdf5Handle without_timestamps(hid_t kind) {
     auto properties = plist(kind);
     H5Pset_obj_track_times(properties.get(), false);
     return properties;
@@ -49,7 +49,7 @@ inline Hdf5Handle without_times(hid_t kind) {
 
 /// Access properties for groups and datasets that do not follow links into other files. If such a link is
 /// found, sets `leads_elsewhere`, which must outlive them.
-Hdf5Handle own_links_only(hid_t kind, bool& leads_elsewhere);
+Hdf5Handle no_external_links(hid_t kind, bool& leads_elsewhere);
 
 Hdf5Handle file_access(bool virtual_datasets);
 Hdf5Handle text_type(std::size_t size);

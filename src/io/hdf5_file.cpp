@@ -13,7 +13,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/memory_at_hand.hpp"
+#include "base/available_memory.hpp"
 #include "base/regular_file.hpp"
 #include "io/hdf5_calls.hpp"
 
@@ -31,7 +31,7 @@ Hdf5Handle file_access(bool virtual_datasets) {
     return access;
 }
 
-Hdf5Handle own_links_only(hid_t kind, bool& leads_elsewhere) {
+Hdf5Handle no_external_links(hid_t kind, bool& leads_elsewhere) {
     auto access = plist(kind);
     const auto refuse = [](const char*, const char*, const char*, const char*, unsigned*, hid_t,
                            void* found) -> herr_t {
@@ -111,7 +111,7 @@ Hdf5File Hdf5File::open(const std::filesystem::path& path) {
 
 Hdf5Handle Hdf5File::open_dataset(const std::string& name) const {
     bool leads_elsewhere = false;
-    const auto access = own_links_only(H5P_LINK_ACCESS, leads_elsewhere);
+    const auto access = no_external_links(H5P_LINK_ACCESS, leads_elsewhere);
     Hdf5Handle object(H5Oopen(file_.get(), name.c_str(), access.get()), H5Oclose);
     if (leads_elsewhere) refuse(name, "is a link into another file, and only the file itself is read");
     if (!object.valid()) {
@@ -130,7 +130,7 @@ Hdf5Handle Hdf5File::open_dataset(const std::string& name) const {
 
 Hdf5Handle Hdf5File::open_group(const std::string& name) const {
     bool leads_elsewhere = false;
-    const auto access = own_links_only(H5P_GROUP_ACCESS, leads_elsewhere);
+    const auto access = no_external_links(H5P_GROUP_ACCESS, leads_elsewhere);
     Hdf5Handle group(H5Gopen2(file_.get(), name.c_str(), access.get()), H5Gclose);
     if (leads_elsewhere)
         fail_reading("group '" + name + "' is a link into another file, and only the file itself is read");

@@ -10,7 +10,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/memory_at_hand.hpp"
+#include "base/available_memory.hpp"
 #include "base/regular_file.hpp"
 #include "base/text.hpp"
 #include "io/hdf5_calls.hpp"

@@ -54,7 +54,7 @@ Hdf5File Hdf5File::create(const std::filesystem::path& path, const Hdf5Layout& l
     const auto access = file_access(layout.virtual_datasets);
     if (layout.alignment > 1)
         H5Pset_alignment(access.get(), layout.aligned_from, static_cast<hsize_t>(layout.alignment));
-    const auto creation = without_times(H5P_FILE_CREATE);
+    const auto creation = without_timestamps(H5P_FILE_CREATE);
     if (layout.user_block > 0) H5Pset_userblock(creation.get(), static_cast<hsize_t>(layout.user_block));
     errno = 0;
     Hdf5File out(path, {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose});
@@ -66,7 +66,7 @@ Hdf5File Hdf5File::create(const std::filesystem::path& path, const Hdf5Layout& l
 
 void Hdf5File::make_group(const std::string& group) {
     const QuietHdf5 quiet;
-    const auto creation = without_times(H5P_GROUP_CREATE);
+    const auto creation = without_timestamps(H5P_GROUP_CREATE);
     const Hdf5Handle handle(H5Gcreate2(file_.get(), group.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
                             H5Gclose);
     if (!handle.valid()) fail_writing("group '" + group + "'");
@@ -95,7 +95,7 @@ Hdf5Handle Hdf5File::create_dataset(const std::string& dataset, std::span<const 
 void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape,
                            ElementType element, const void* values) {
     const QuietHdf5 quiet;
-    const auto creation = without_times(H5P_DATASET_CREATE);
+    const auto creation = without_timestamps(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
     const auto handle = create_dataset(dataset, shape, element, creation);
     if (H5Dwrite(handle.get(), memory_type(element).get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
@@ -105,7 +105,7 @@ void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int6
 std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std::int64_t> shape,
                                 ElementType element) {
     const QuietHdf5 quiet;
-    const auto creation = without_times(H5P_DATASET_CREATE);
+    const auto creation = without_timestamps(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
     H5Pset_layout(creation.get(), H5D_CONTIGUOUS);
     H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
@@ -117,7 +117,7 @@ std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std:
 void Hdf5File::write_virtual(const std::string& dataset, std::span<const std::int64_t> shape,
                              ElementType element, std::span<const Hdf5Part> parts) {
     const QuietHdf5 quiet;
-    const auto creation = without_times(H5P_DATASET_CREATE);
+    const auto creation = without_timestamps(H5P_DATASET_CREATE);
     for (const auto& part : parts) {
         std::vector<std::int64_t> part_shape(shape.begin(), shape.end());
         if (!part_shape.empty()) part_shape.front() = part.rows;

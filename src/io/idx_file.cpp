@@ -9,7 +9,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/memory_at_hand.hpp"
+#include "base/available_memory.hpp"
 #include "base/regular_file.hpp"
 #include "io/read_dataset.hpp"
 

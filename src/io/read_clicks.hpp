@@ -27,7 +27,8 @@ SvmlightClickColumns columns_in(const std::filesystem::path& log, const Svmlight
 /// An error message if the numbers of columns are out of range; allowed are 0..max_click_columns numbers and
 /// 1..max_click_columns slots.
 /// @param noun word for a number in the message
-std::optional<std::string> misfit(std::int64_t numbers, std::int64_t slots, std::string_view noun = "number");
+std::optional<std::string> column_count_error(std::int64_t numbers, std::int64_t slots,
+                                              std::string_view noun = "number");
 
 /// "1 category", "26 categories".
 std::string counted_categories(std::int64_t count);

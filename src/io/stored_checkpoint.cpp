@@ -11,7 +11,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/memory_at_hand.hpp"
+#include "base/available_memory.hpp"
 #include "base/with_element.hpp"
 #include "io/block_io.hpp"
 

@@ -21,7 +21,7 @@ constexpr std::int64_t max_first_id = std::int64_t{1} << 62;
 void check_columns(const SvmlightClickColumns& columns) {
     auto slots = static_cast<std::int64_t>(columns.slot_ids.size());
     if (slots == 0) slots = columns.slots == 0 ? 1 : columns.slots;
-    if (const auto wrong = io::misfit(columns.numbers, slots)) throw UsageError(*wrong);
+    if (const auto wrong = io::column_count_error(columns.numbers, slots)) throw UsageError(*wrong);
     if (columns.first_id < 0 || columns.first_id > max_first_id)
         throw UsageError(fmt::format("the least id of a click log is {}; it must be in 0..{}",
                                      columns.first_id, max_first_id));

@@ -6,7 +6,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/memory_at_hand.hpp"
+#include "base/available_memory.hpp"
 #include "base/oom_watch.hpp"
 #include "base/text.hpp"
 #include "io/read_dataset.hpp"

@@ -96,7 +96,7 @@ std::string option_with_port(const PlanInput& input, const ServerJobPlaces& plac
     return input.options.http_port == port ? "--http_port" : "";
 }
 
-void prove_own_ports(const PlanInput& input, const ServerJobPlaces& places, const std::vector<int>& ports) {
+void check_own_ports(const PlanInput& input, const ServerJobPlaces& places, const std::vector<int>& ports) {
     try {
         input.ports.exactly(ports);
     } catch (const PortTaken& taken) {
@@ -106,7 +106,7 @@ void prove_own_ports(const PlanInput& input, const ServerJobPlaces& places, cons
     }
 }
 
-RendezvousPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
+RendezvousPorts assign_ports(const PlanInput& input, ServerJobPlaces& places) {
     const auto wanted_gloo = input.options.http_port;
     std::vector<MemberPlace*> open;
     std::vector<int> own;
@@ -125,11 +125,11 @@ RendezvousPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
             .gloo = wanted_gloo.value_or(highest + 1), .master = highest + 2, .torch = highest + 3};
         if (is_own_host(input, places.servers.front().host))
             own.insert(own.end(), {out.gloo, out.master, out.torch});
-        prove_own_ports(input, places, own);
+        check_own_ports(input, places, own);
         return out;
     }
     if (wanted_gloo) own.push_back(*wanted_gloo);
-    prove_own_ports(input, places, own);
+    check_own_ports(input, places, own);
     constexpr int rendezvous_ports = 3;
     const auto ports = input.ports.any(static_cast<int>(open.size()) + rendezvous_ports);
     auto next = ports.begin();
@@ -191,7 +191,7 @@ cluster::Endpoints joined_endpoints(const PlanInput& input) {
 }
 
 ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces places) {
-    const auto ports = give_ports(input, places);
+    const auto ports = assign_ports(input, places);
     const auto& first_host = places.servers.front().host;
     ServerJobAddresses out{.job = {.servers = endpoints_of(places.servers),
                                    .workers = endpoints_of(places.workers),

@@ -20,8 +20,8 @@
 #include "base/text.hpp"
 #include "launch/join_request.hpp"
 #include "launch/mpirun.hpp"
+#include "launch/node_order_probe.hpp"
 #include "launch/nodes.hpp"
-#include "launch/order_probe.hpp"
 #include "launch/ssh_probe.hpp"
 #include "link/key_file.hpp"
 
@@ -33,7 +33,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_complaints{15'000};
 constexpr milliseconds time_between_polls{100};
-constexpr milliseconds before_ssh{5'000};  // launchers that are started together have joined by then
+constexpr milliseconds ssh_delay{5'000};  // launchers that are started together have joined by then
 constexpr milliseconds before_check_complains{2'000};
 constexpr std::size_t named_at_once = 8;
 
@@ -140,10 +140,10 @@ void Agents::give_up(const std::string& text) {
     throw UsageError(text);
 }
 
-bool Agents::come_without(const std::vector<int>& absent, const std::string& complaint) {
+bool Agents::start_without(const std::vector<int>& absent, const std::string& complaint) {
     const auto text =
         fmt::format("{} did not come within {} s", names_of(absent), seconds_text(options_.start_timeout));
-    if (strays_end_it_) give_up(text + "; start the same command there" + in_brackets(complaint));
+    if (refusals_are_fatal_) give_up(text + "; start the same command there" + in_brackets(complaint));
     log_warning("{}; going on without {} anew{}", text,
                 absent.size() == 1 ? "it until it comes" : "them until they come", in_brackets(complaint));
     absent_ = absent;
@@ -156,24 +156,24 @@ bool Agents::gather(const std::function<bool()>& must_leave) {
     const auto begin = Clock::now();
     auto complain_at = begin + between_complaints;
     SshProbe ssh(environment_);
-    std::optional<OrderProbe> order;
-    if (named_ && strays_end_it_) order.emplace(options_, plan_, environment_);
+    std::optional<NodeOrderProbe> order;
+    if (named_ && refusals_are_fatal_) order.emplace(options_, plan_, environment_);
     for (auto absent = missing(); !absent.empty(); absent = missing()) {
         coordinator_->reactor().wait(time_between_polls);
         if (must_leave()) return false;
         if (const auto refusal = coordinator_->take_refusal()) {
             const auto text = "a node cannot take part: " + *refusal;
-            if (strays_end_it_) give_up(text);
+            if (refusals_are_fatal_) give_up(text);
             log_warning("{}", text);
         }
         absent = missing();
         const auto now = Clock::now();
-        if (order && now - begin >= before_ssh)
+        if (order && now - begin >= ssh_delay)
             if (const auto complaint = order->complaint(absent)) give_up(*complaint);
-        if (named_ && now - begin >= before_ssh)
+        if (named_ && now - begin >= ssh_delay)
             for (const int node : ssh.reached(absent, hosts_)) by_ssh_.insert(node);
         if (!absent.empty() && now - begin >= options_.start_timeout)
-            return come_without(absent, ssh.complaint_about(absent.front()));
+            return start_without(absent, ssh.complaint_about(absent.front()));
         if (absent.empty() || now < complain_at) continue;
         log_warning("waiting for {} at port {}; start the same command there", names_of(absent),
                     rendezvous_.port);

@@ -42,7 +42,7 @@ class Agents {
 
     /// Launchers that cannot take part are refused without ending the job: they may belong to an earlier
     /// start. Nodes that do not join in time are absent().
-    void let_strays_be() { strays_end_it_ = false; }
+    void ignore_refused_launchers() { refusals_are_fatal_ = false; }
     const std::vector<int>& absent() const { return absent_; }
 
     /// Waits until every other node has its agent or, if the nodes are named, can be reached by ssh.
@@ -100,7 +100,7 @@ class Agents {
     void accept_late(int node);
     link::Admission admit_at_master(const link::JoinRequest& request) const;
     std::optional<LostNode> first_lost() const;
-    bool come_without(const std::vector<int>& absent, const std::string& complaint);
+    bool start_without(const std::vector<int>& absent, const std::string& complaint);
     [[noreturn]] void give_up(const std::string& text);
 
     const Options& options_;
@@ -109,7 +109,7 @@ class Agents {
     int count_;                       ///< nodes
     std::vector<std::string> hosts_;  ///< by node; empty until the nodes have joined
     bool named_;
-    bool strays_end_it_ = true;
+    bool refusals_are_fatal_ = true;
     std::vector<int> absent_;
     Plan plan_;
     TemporaryFolder folder_;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto default_log_dir = "log/%j";
 constexpr auto script_begin = "#!/bin/bash\n# Made by dtrain-launch submit.\n";
-constexpr int most_of_time = 100'000;                 // days, hours, minutes or seconds
+constexpr int max_time_field = 100'000;               // days, hours, minutes or seconds
 constexpr std::chrono::seconds before_the_limit{30};  // in addition to the grace time
 constexpr std::chrono::seconds slurm_notices_in{60};  // the resolution of its --signal
 
@@ -228,7 +228,7 @@ std::string walltime_of(const std::string& time) {
     };
     const auto number = [&](const std::string& text) {
         const auto value = parse_int(text);
-        return value && *value >= 0 && *value <= most_of_time ? *value : refuse();
+        return value && *value >= 0 && *value <= max_time_field ? *value : refuse();
     };
     const auto dash = time.find('-');
     const bool with_days = dash != std::string::npos;

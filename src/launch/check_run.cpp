@@ -20,7 +20,7 @@
 #include "base/exit_status.hpp"
 #include "base/interfaces.hpp"
 #include "base/ports.hpp"
-#include "base/random_mark.hpp"
+#include "base/random_id.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "launch/check_diagnosis.hpp"
@@ -80,7 +80,7 @@ class CheckRun {
   public:
     explicit CheckRun(const CheckSite& site)
         : site_(site),
-          nonce_(random_mark()),
+          nonce_(random_id()),
           channels_(site.plan.nodes.size()),
           nodes_(site.plan.nodes.size()) {
         for (std::size_t node = 0; node < nodes_.size(); ++node) {

@@ -46,7 +46,7 @@ auto first_contact(const Action& action) {
             return action();
         } catch (const elastic::EtcdRefused& refused) {
             throw UsageError(refused.what());
-        } catch (const elastic::EtcdAway& away) {
+        } catch (const elastic::EtcdUnavailable& away) {
             if (std::chrono::steady_clock::now() >= give_up_at) throw UsageError(away.what());
             if (!told) log_warning("{}; trying for {} s", away.what(), first_timeout.count());
             told = true;
@@ -82,9 +82,9 @@ void publish_endpoints(elastic::Membership& membership, const elastic::JobKeys& 
 
 /// Handles a signal that asks this node alone to leave: the other nodes see it at once, and the coordinator
 /// ends the ranks here.
-class Farewell {
+class NodeDeparture {
   public:
-    Farewell(elastic::Membership& membership, milliseconds timeout)
+    NodeDeparture(elastic::Membership& membership, milliseconds timeout)
         : membership_(membership), timeout_(timeout) {}
 
     void begin(int signal) {
@@ -136,7 +136,7 @@ class ElasticJob {
         const auto* node = find(start, own_name);
         log_info("node {} of {}: {} drives the job", node - start.nodes.data(), start.nodes.size(),
                  start.coordinator);
-        Farewell farewell(membership_, options_.grace + stop_overhead);
+        NodeDeparture farewell(membership_, options_.grace + stop_overhead);
         const Leaving leaving{
             .must_leave =
                 [&] { return farewell.is_over() || is_waiting(stop_signals_and()) || is_past(start); },
@@ -155,7 +155,8 @@ class ElasticJob {
     /// Whether the start is over for this node: the job has another coordinator or another start.
     bool is_past(const elastic::Start& start) const {
         const auto seen = membership_.seen();
-        return !seen.away_since && (seen.view.start != start || seen.view.coordinator != start.coordinator);
+        return !seen.unavailable_since &&
+               (seen.view.start != start || seen.view.coordinator != start.coordinator);
     }
 
     static const elastic::Node* find(const elastic::Start& start, const std::string& name) {

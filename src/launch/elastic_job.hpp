@@ -14,7 +14,7 @@
 namespace dtrain::launch {
 
 /// One start of the job, as its coordinator runs it.
-struct StartOrder {
+struct StartRequest {
     Options options = {};  ///< with the nodes of this start in --ips
     std::string run = {};  ///< token of the job, the same for all of its starts
     int restarts = 0;
@@ -28,12 +28,12 @@ struct StartOrder {
 struct ElasticStartEnd {
     int status = 0;
     int stopped_by = 0;                   ///< signal
-    bool ordered = false;                 ///< stopped by StartOrder::stop
+    bool ordered = false;                 ///< stopped by StartRequest::stop
     std::vector<std::size_t> lost_nodes;  ///< node ranks whose ranks never reported their end
     std::vector<int> absent_nodes;        ///< nodes that could neither follow nor be reached: not started
 };
 
-using StartAsCoordinator = std::function<ElasticStartEnd(const StartOrder&)>;
+using StartAsCoordinator = std::function<ElasticStartEnd(const StartRequest&)>;
 
 /// @param options with the nodes of the start in --ips
 /// @throws UsageError if this node cannot follow its coordinator

@@ -79,7 +79,7 @@ void signal_running(const JobRecord& record, const KnownJobs& jobs, bool now) {
     send(record, SIGTERM);
 }
 
-int see_it_end(const JobRecord& record, const KnownJobs& jobs) {
+int wait_until_ended(const JobRecord& record, const KnownJobs& jobs) {
     wait_until([&] { return !is_running(record); }, milliseconds{20}, record.job);
     remove_traces(jobs.folder(), record);  // in case the launcher could not remove them itself
     say_ended(record);

@@ -124,7 +124,7 @@ int run_for(const JobRecord& record, const JobCommand& command, const KnownJobs&
     if (command.name == "logs") return show_logs(record, {.follow = command.follow, .ranks = ranks});
     if (command.name == "stacks") return show_stacks(record, ranks.value_or(cluster::RankList::all()));
     signal_running(record, jobs, command.now);
-    return command.without_waiting ? 0 : see_it_end(record, jobs);
+    return command.without_waiting ? 0 : wait_until_ended(record, jobs);
 }
 
 }  // namespace

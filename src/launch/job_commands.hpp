@@ -32,7 +32,7 @@ int show_stacks(const JobRecord& record, const cluster::RankList& ranks);
 /// @throws Error if the launcher is gone
 void signal_running(const JobRecord& record, const KnownJobs& jobs, bool now);
 /// Second part of `cancel`: returns when the launcher has ended.
-int see_it_end(const JobRecord& record, const KnownJobs& jobs);
+int wait_until_ended(const JobRecord& record, const KnownJobs& jobs);
 /// Cancels a job by running `command` as a step of the job.
 int cancel_by_step(const JobRecord& record, const KnownJobs& jobs, const std::vector<std::string>& command,
                    const Environment& environment);

@@ -28,7 +28,7 @@ constexpr std::chrono::seconds clock_skew{60};
 constexpr std::chrono::seconds time_to_begin{5};  ///< then a log on another node counts as missing
 
 /// The main rank: rank 0, or worker 0 in a parameter-server job.
-int speaker_of(const JobView& view) {
+int main_rank_of(const JobView& view) {
     const auto worker = std::find_if(view.ranks.begin(), view.ranks.end(), [](const RankView& rank) {
         return rank.role == "worker" && rank.number == 0;
     });
@@ -36,7 +36,7 @@ int speaker_of(const JobView& view) {
 }
 
 std::vector<RankView> chosen(const JobView& view, const std::optional<cluster::RankList>& wanted) {
-    const int speaker = speaker_of(view);
+    const int speaker = main_rank_of(view);
     std::vector<RankView> out;
     for (const auto& rank : view.ranks)
         if (wanted ? wanted->contains(rank.rank) : rank.rank == speaker) out.push_back(rank);

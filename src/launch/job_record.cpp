@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view extension = ".json";
-constexpr const char* pid_space_key = "pid_space";
+constexpr const char* pid_space_key = "pid_scope";
 constexpr std::uintmax_t largest_record = 4 * 1024 * 1024;  // enough for 10,000 nodes with long names
 constexpr std::string_view letters_of_files =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-[]";
@@ -53,14 +53,14 @@ std::string_view number_of(std::string_view scheduler_job) {
 
 std::string to_json(const JobRecord& record) {
     nlohmann::json json = record;
-    json[pid_space_key] = record.pid_space;
+    json[pid_space_key] = record.pid_scope;
     return dumped(json) + "\n";
 }
 
 std::optional<JobRecord> parse_record(std::string_view text) {
     return read_json(text, [](const nlohmann::json& json) {
         auto record = json.get<JobRecord>();
-        record.pid_space = json.value(pid_space_key, "");  // missing in records of dtrain 0.1
+        record.pid_scope = json.value(pid_space_key, "");  // missing in records of dtrain 0.1
         return record;
     });
 }
@@ -93,7 +93,7 @@ fs::path record_file(const fs::path& folder, const JobRecord& record) {
 
 void write_record(const fs::path& folder, const JobRecord& record) {
     if (fs::create_directories(folder)) ::chmod(folder.c_str(), 0700);
-    replace_passing_file(record_file(folder, record), to_json(record), 0600);
+    replace_file_without_sync(record_file(folder, record), to_json(record), 0600);
 }
 
 std::vector<JobRecord> read_records(const fs::path& folder) {
@@ -118,11 +118,11 @@ std::string own_pid_space() {
     return fmt::format("{} {}", trimmed(*boot), space.string());
 }
 
-void remove_lost(const fs::path& folder, const std::string& host) {
+void remove_dead_records(const fs::path& folder, const std::string& host) {
     const auto here = own_pid_space();
     if (here.empty()) return;
     for (const auto& record : read_records(folder))
-        if (record.host == host && record.pid_space == here && !is_running(record))
+        if (record.host == host && record.pid_scope == here && !is_running(record))
             remove_traces(folder, record);
 }
 

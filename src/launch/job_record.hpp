@@ -28,7 +28,7 @@ struct JobRecord {
     std::string socket;              ///< where the launcher answers requests; "": nowhere
     int size = 0;                    ///< number of ranks; 0 while it is not known
     std::vector<std::string> hosts;  ///< its nodes, named as in the plan
-    std::string pid_space;           ///< where `pid` is valid, see own_pid_space(); "": unknown
+    std::string pid_scope;           ///< where `pid` is valid, see own_pid_space(); "": unknown
 
     friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
@@ -64,7 +64,7 @@ std::string own_pid_space();
 
 /// Removes the records and related files of this machine's launchers that were killed. Keeps those of another
 /// boot or container, of which it is unknown whether they run.
-void remove_lost(const std::filesystem::path& folder, const std::string& host);
+void remove_dead_records(const std::filesystem::path& folder, const std::string& host);
 
 /// Whether the launcher of this machine's record still runs.
 bool is_running(const JobRecord& record);

@@ -107,7 +107,7 @@ std::optional<std::string> loader_complaint(std::string_view log) {
     return cut(trimmed(std::string_view(*found).substr(found->find(mark) + 2)), max_exception);
 }
 
-std::optional<std::string> vain_wait(std::string_view log) {
+std::optional<std::string> timeout_error(std::string_view log) {
     constexpr std::string_view number = " number ", waited = " waited ", mark = " s for ";
     const auto lines = split(log, '\n');
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) {

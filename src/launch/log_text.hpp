@@ -32,7 +32,7 @@ std::vector<int> ranks_waited_for(std::string_view error);
 
 /// A Communicator's timeout error, from the last line that has one, with any prefix: "allreduce number 3
 /// waited 60.0 s for rank 0 (...)". The text is dtrain's, but the program printed it.
-std::optional<std::string> vain_wait(std::string_view log);
+std::optional<std::string> timeout_error(std::string_view log);
 
 /// The system loader's error for a program with a missing library: "error while loading shared libraries:
 /// libmpi.so.40: cannot open shared object file: No such file or directory".

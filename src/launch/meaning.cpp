@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/status_later.hpp"
+#include "base/status_retry_later.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -54,7 +54,7 @@ std::optional<std::string> meaning_of_signal(int signal) {
 std::optional<std::string> usual_meaning(const ExitStatus& status) {
     constexpr int first_of_signals = 128;
     if (status.signal != 0) return meaning_of_signal(status.signal);
-    if (status.code == status_later)
+    if (status.code == status_retry_later)
         return "stopped in time, with a checkpoint if it is a native job: started again later it goes on";
     if (status.code == 126)
         return "a program was found but could not be executed: chmod +x, #! line, right CPU?";

@@ -127,7 +127,7 @@ void refuse_repeated(const ServerJobPlaces& job, std::optional<int> http_port) {
 }
 
 /// @param http_port already taken on the first server's host
-void give_ports(const std::vector<MemberPlace*>& all, int first_port, std::optional<int> http_port) {
+void assign_ports(const std::vector<MemberPlace*>& all, int first_port, std::optional<int> http_port) {
     std::set<std::pair<std::string, int>> taken;
     for (const auto* member : all)
         if (member->port) taken.emplace(member->host, *member->port);
@@ -183,7 +183,7 @@ ServerJobPlaces joined_places(const Options& options, int first_port, const std:
         for (int rank = 0; rank < nodes[node].ranks; ++rank)
             (rank < nodes[node].servers ? job.servers : job.workers)
                 .push_back({.host = nodes[node].host, .node = node});
-    give_ports(in_rank_order(job), first_port, options.http_port);
+    assign_ports(in_rank_order(job), first_port, options.http_port);
     return job;
 }
 
@@ -197,7 +197,8 @@ ServerJobPlaces server_job_places(const Options& options, int first_port,
                        options.workers.empty() && options.heter_workers.empty()};
     refuse_repeated(job, options.http_port);
     // Free ports are better than computed ones, and possible on a single machine.
-    if (!job.one_machine || options.start_port) give_ports(in_rank_order(job), first_port, options.http_port);
+    if (!job.one_machine || options.start_port)
+        assign_ports(in_rank_order(job), first_port, options.http_port);
     return job;
 }
 

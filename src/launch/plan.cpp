@@ -220,7 +220,7 @@ class PlanMaker {
         if (options_.nproc_per_node || options_.gpus || !input_.allocation) return options_.nproc_per_node;
         const auto& nodes = input_.allocation->nodes;
         const bool ranks_were_asked_for =
-            input_.allocation->tasks_were_asked_for &&
+            input_.allocation->task_count_requested &&
             std::any_of(nodes.begin(), nodes.end(), [](const auto& each) { return each.slots > 1; });
         if (!selected_.empty() && !ranks_were_asked_for) return std::nullopt;
         const int tasks = nodes[node].slots;

@@ -44,7 +44,7 @@ std::vector<cluster::HostSlots> hostfile_of(const Options& options) {
 std::string shell_of_pbs(const Environment& environment) {
     if (const auto found = find_in_path("pbs_tmrsh", environment)) return *found;
     const auto settings = read_file(environment.get_or("PBS_CONF_FILE", "/etc/pbs.conf"));
-    const auto in_pbs = fs::path(cluster::place_of_pbs(environment, settings.value_or(""))) / "bin/pbs_tmrsh";
+    const auto in_pbs = fs::path(cluster::pbs_prefix(environment, settings.value_or(""))) / "bin/pbs_tmrsh";
     return ::access(in_pbs.c_str(), X_OK) == 0 ? in_pbs.string() : "";
 }
 

@@ -61,7 +61,8 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
 }
 
 /// Lets node 0's launcher inspect this node, unless it does not answer or this node can reach it by ssh.
-std::optional<int> be_inspected(const Plan& plan, const Options& options, const Environment& environment) {
+std::optional<int> accept_inspection(const Plan& plan, const Options& options,
+                                     const Environment& environment) {
     auto patiently = options;
     patiently.start_timeout = std::max(options.start_timeout, Options().start_timeout);
     const auto until = std::chrono::steady_clock::now() + std::min(options.start_timeout, wait_for_check);
@@ -105,7 +106,7 @@ Rendezvous meet_for_check(const Options& options, const Environment& environment
     auto plan = planner.plan(options);
     if (planner.allocation() || plan.nodes.size() == 1 || !plan.own_node) return {.plan = std::move(plan)};
     if (*plan.own_node > 0) {
-        if (const auto status = be_inspected(plan, options, environment)) return {.followed = status};
+        if (const auto status = accept_inspection(plan, options, environment)) return {.followed = status};
         return {.plan = std::move(plan)};
     }
     const auto rendezvous = rendezvous_of(options, plan.hosts());
@@ -122,7 +123,7 @@ Rendezvous lead_start(const Options& options, const Environment& environment, co
     auto plan = planner.plan(options);
     if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
     auto out = lead(plan, rendezvous_of(options, plan.hosts()), options, environment);
-    out.agents->let_strays_be();
+    out.agents->ignore_refused_launchers();
     return out;
 }
 

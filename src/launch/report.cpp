@@ -36,7 +36,7 @@ How how_of(const Event& event, bool by_us) {
 }
 
 /// A killed worker reports nothing; mpirun then stops the other ranks, which do report that.
-bool somebody_vanished(const JobState& job, const Ending& ending, const std::vector<Event>& failures) {
+bool any_rank_vanished(const JobState& job, const Ending& ending, const std::vector<Event>& failures) {
     return ending.asked_to_stop_by == 0 && !job.silent().empty() &&
            (failures.empty() || failures.front().kind == Event::Kind::stopped);
 }
@@ -168,7 +168,7 @@ class Examination {
     void sort_failures() {
         const auto failures = job_.failures();
         const auto left_mpi = who_left_mpi(failures);
-        const bool vanished = !left_mpi && somebody_vanished(job_, ending_, failures);
+        const bool vanished = !left_mpi && any_rank_vanished(job_, ending_, failures);
         bool cause_is_known = left_mpi || vanished;
         if (left_mpi) report_.failed.push_back(end_of(*left_mpi));
         if (vanished) {
@@ -277,7 +277,7 @@ class Examination {
         if (cause.error.empty() && (cause.how == How::exited || cause.told))
             cause.error = native_complaint(log_tail_(cause.rank)).value_or("");
         if (cause.error.empty() && cause.how == How::exited && cause.status.code != 0)
-            cause.error = vain_wait(log_tail_(cause.rank)).value_or("");
+            cause.error = timeout_error(log_tail_(cause.rank)).value_or("");
         if (cause.error.empty() && cause.how == How::exited && cause.status.code == 127)
             cause.error = loader_complaint(log_tail_(cause.rank)).value_or("");
     }

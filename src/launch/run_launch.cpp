@@ -19,9 +19,9 @@
 #include "base/leftovers.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
-#include "base/random_mark.hpp"
+#include "base/random_id.hpp"
 #include "base/signals.hpp"
-#include "base/status_later.hpp"
+#include "base/status_retry_later.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "cluster/gloo_folder.hpp"
@@ -110,11 +110,11 @@ class Launch {
         if (others_.followed) return *others_.followed;
         show_job();
         const int max_restarts = options_.max_restart.value_or(0);
-        const auto run = random_mark();
+        const auto run = random_id();
         for (int restart = 0;; ++restart) {
             const auto outcome = run_once({.run = run, .restarts = restart});
             metrics_show("waiting");
-            const bool is_over = outcome.status == 0 || outcome.status == status_later;
+            const bool is_over = outcome.status == 0 || outcome.status == status_retry_later;
             if (is_over || outcome.asked_to_stop_by != 0 || restart == max_restarts) {
                 if (others_.agents) others_.agents->finish(outcome.status, outcome.text);
                 shown_->finish(outcome.status);
@@ -137,14 +137,14 @@ class Launch {
         for (const auto& rank : own_plan.nodes.front().ranks) append(own.gpus, rank.gpus);
         const auto options = options_;
         return run_elastic_job(
-            *elastic_, options, environment_, own, [&](const StartOrder& start) { return lead(start); },
+            *elastic_, options, environment_, own, [&](const StartRequest& start) { return lead(start); },
             [&](const Options& of_start, const Leaving& leaving) {
                 metrics_show("following");
                 return follow_start(of_start, environment_, planner_, leaving);
             });
     }
 
-    ElasticStartEnd lead(const StartOrder& start) {
+    ElasticStartEnd lead(const StartRequest& start) {
         const bool log_overwrite = options_.log_overwrite;
         options_ = start.options;
         options_.log_overwrite = log_overwrite;
@@ -171,12 +171,12 @@ class Launch {
     }
 
     /// Runs one start of the job, or several if free ports were taken in the meantime.
-    Outcome run_once(const StartOrder& order) {
+    Outcome run_once(const StartRequest& order) {
         for (int attempt = 1;; ++attempt) {
             if (others_.agents && !others_.agents->gather(stop_asked(order.stop)))
                 return {.status = status_failed, .commanded_to_stop = true};
             const auto plan = next_plan(attempt);
-            const auto token = random_mark();
+            const auto token = random_id();
             // Invalid options for the workers are detected before anything is created.
             const auto command = command_for(plan, token, order);
             make_log_folder(plan.log_dir, log_folders());
@@ -321,13 +321,13 @@ class Launch {
         return 0;
     }
 
-    StartCommand command_for(const Plan& plan, const std::string& token, const StartOrder& order) const {
+    StartCommand command_for(const Plan& plan, const std::string& token, const StartRequest& order) const {
         StartInfo start{.token = token, .restarts = {}, .run = order.run, .heartbeats = {}};
         if (wants_page()) start.run_record = run_record(plan);
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = order.restarts;
         if (nodes_send_heartbeats(plan)) start.heartbeats = between_heartbeats;
         if (!is_this_machine(plan) && !environment_.has("DTRAIN_GLOO_FS_PATH"))
-            start.gloo_folder = cluster::gloo_folder_of(random_mark());
+            start.gloo_folder = cluster::gloo_folder_of(random_id());
         return start_command(plan, options_, planner_, environment_, given_, start);
     }
 

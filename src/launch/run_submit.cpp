@@ -59,7 +59,7 @@ std::string submit_to_pbs(const std::string& script, const std::string& name,
         throw UsageError("qsub is not in PATH; load PBS' module, or submit from a login node of the cluster");
     const TemporaryFolder folder;
     const auto file = folder.path() + "/" + name;
-    replace_passing_file(file, script, 0700);
+    replace_file_without_sync(file, script, 0700);
     const auto answer = run_and_capture({.argv = {"qsub", file}, .environment = environment}, submit_limit);
     const auto number = std::string(trimmed(answer.out));  // "12.server"
     if (!answer.status.success() || number.empty() || number.find_first_of(" \n") != std::string::npos)

@@ -19,9 +19,9 @@ RunningJob::RunningJob(const Environment& environment, JobRecord record)
     record_.pid = ::getpid();
     record_.started = stat_of(record_.pid).value_or(ProcessStat{}).start_time;
     record_.begin_us = cluster::now_us();
-    record_.pid_space = own_pid_space();
+    record_.pid_scope = own_pid_space();
     if (!folder_) return;
-    remove_lost(*folder_, record_.host);
+    remove_dead_records(*folder_, record_.host);
     try {
         control_.emplace();
         record_.socket = control_->path();

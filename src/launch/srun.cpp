@@ -14,27 +14,27 @@ namespace dtrain::launch {
 namespace {
 
 /// Input variables of srun that would change this step; explicit options override theirs anyway.
-constexpr std::array<const char*, 21> settled_here{"SLURM_HOSTFILE",
-                                                   "SLURM_NTASKS",
-                                                   "SLURM_NPROCS",
-                                                   "SLURM_NTASKS_PER_NODE",
-                                                   "SLURM_CPUS_PER_TASK",
-                                                   "SRUN_CPUS_PER_TASK",
-                                                   "SLURM_GPUS",
-                                                   "SLURM_GPUS_PER_NODE",
-                                                   "SLURM_GPUS_PER_TASK",
-                                                   "SLURM_GPUS_PER_SOCKET",
-                                                   "SLURM_GPU_BIND",
-                                                   "SLURM_TRES_BIND",
-                                                   "SLURM_TRES_PER_TASK",
-                                                   "SLURM_NTASKS_PER_GPU",
-                                                   "SLURM_NTASKS_PER_TRES",
-                                                   "SLURM_LABELIO",
-                                                   "SLURM_UNBUFFEREDIO",
-                                                   "SLURM_STDINMODE",
-                                                   "SLURM_STDOUTMODE",
-                                                   "SLURM_STDERRMODE",
-                                                   "SLURM_EXACT"};
+constexpr std::array<const char*, 21> overridden_srun_variables{"SLURM_HOSTFILE",
+                                                                "SLURM_NTASKS",
+                                                                "SLURM_NPROCS",
+                                                                "SLURM_NTASKS_PER_NODE",
+                                                                "SLURM_CPUS_PER_TASK",
+                                                                "SRUN_CPUS_PER_TASK",
+                                                                "SLURM_GPUS",
+                                                                "SLURM_GPUS_PER_NODE",
+                                                                "SLURM_GPUS_PER_TASK",
+                                                                "SLURM_GPUS_PER_SOCKET",
+                                                                "SLURM_GPU_BIND",
+                                                                "SLURM_TRES_BIND",
+                                                                "SLURM_TRES_PER_TASK",
+                                                                "SLURM_NTASKS_PER_GPU",
+                                                                "SLURM_NTASKS_PER_TRES",
+                                                                "SLURM_LABELIO",
+                                                                "SLURM_UNBUFFEREDIO",
+                                                                "SLURM_STDINMODE",
+                                                                "SLURM_STDOUTMODE",
+                                                                "SLURM_STDERRMODE",
+                                                                "SLURM_EXACT"};
 
 }  // namespace
 
@@ -72,7 +72,7 @@ std::string srun_hostfile(const Plan& plan) {
 }
 
 Environment srun_environment(Environment environment) {
-    for (const char* name : settled_here) environment.unset(name);
+    for (const char* name : overridden_srun_variables) environment.unset(name);
     return environment;
 }
 

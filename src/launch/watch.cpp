@@ -181,9 +181,9 @@ class Watch {
 
     /// Ranks that receive nothing end themselves, assuming that their launcher or network is gone.
     void send_keepalive() {
-        if (!options_.control.by_lines || Clock::now() < next_sign_of_life_) return;
+        if (!options_.control.by_lines || Clock::now() < next_keepalive_) return;
         write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));
-        next_sign_of_life_ = Clock::now() + cluster::keepalive_interval;
+        next_keepalive_ = Clock::now() + cluster::keepalive_interval;
     }
 
     void show_status() {
@@ -211,7 +211,7 @@ class Watch {
             also_in(between_redraws - since % between_redraws);
         }
         if (options_.control.by_lines)
-            also_in(std::chrono::ceil<milliseconds>(next_sign_of_life_ - Clock::now()));
+            also_in(std::chrono::ceil<milliseconds>(next_keepalive_ - Clock::now()));
         return left;
     }
 
@@ -382,8 +382,8 @@ class Watch {
     /// Ranks that did not report an end, or were not waited for, may have left processes; the guards of
     /// killed workers are still waiting for the grace time.
     void end_what_escaped() const {
-        const bool left_in_peace = step_ != Step::killing && !kill_now_;
-        if (left_in_peace && result_.job.all_ended()) return;
+        const bool ended_gracefully = step_ != Step::killing && !kill_now_;
+        if (ended_gracefully && result_.job.all_ended()) return;
         if (options_.control.step)
             end_step(*options_.control.step, kill_now_ ? milliseconds{0} : options_.grace,
                      options_.environment);
@@ -413,7 +413,7 @@ class Watch {
     bool signalled_ = false;
     bool kill_now_ = false;
     Step step_ = Step::running;
-    Clock::time_point next_sign_of_life_ = begin_;
+    Clock::time_point next_keepalive_ = begin_;
     std::vector<int> held_signals_;  ///< for the launch backend, which forwards them to the ranks
     Clock::time_point hold_until_;
     std::optional<Clock::time_point> deadline_;

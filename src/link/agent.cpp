@@ -62,7 +62,7 @@ constexpr const char* session_variable = "OMPI_MCA_orte_tmpdir_base";
 
 std::filesystem::path session_parent(const Environment& environment) {
     const auto own = environment.get_or(session_variable, "");
-    return own.empty() ? temporary_place(environment) : std::filesystem::path(own);
+    return own.empty() ? temporary_directory(environment) : std::filesystem::path(own);
 }
 
 /// The MPI daemon that one mpirun runs on this node.
@@ -95,7 +95,7 @@ class Daemon {
 
 /// Ends the daemon and everything it started: the guards give programs their grace time, then everything is
 /// killed.
-void end_all_of(Daemon& daemon) {
+void kill_job_processes(Daemon& daemon) {
     daemon.process->send(SIGTERM);
     const auto begin = Clock::now();
     const auto kill_daemon_at = begin + daemon_cleanup;
@@ -122,9 +122,10 @@ std::string what_to_do_about_the_port(const AgentOptions& options) {
 
 class Following::State {
   public:
-    State(const AgentOptions& options, FileDescriptor socket, milliseconds time_to_prove, Reactor::Now now)
+    State(const AgentOptions& options, FileDescriptor socket, milliseconds authentication_timeout,
+          Reactor::Now now)
         : options_(options),
-          time_to_prove_(time_to_prove),
+          time_to_prove_(authentication_timeout),
           reactor_(std::move(now)),
           connection_(std::move(socket), Channel::Side::agent, options.key, reactor_.now()) {
         reactor_.watch(connection_.fd(), EPOLLIN | EPOLLOUT,
@@ -148,7 +149,7 @@ class Following::State {
             if (!outcome_ && !options_.request.check && must_leave(options_))
                 outcome_ = Followed{.left = true};
         }
-        if (daemon_) end_all_of(*daemon_);
+        if (daemon_) kill_job_processes(*daemon_);
         return outcome_;
     }
 
@@ -230,7 +231,7 @@ class Following::State {
     }
 
     void take(const RunDaemon& wish) {
-        if (daemon_) end_all_of(*daemon_);
+        if (daemon_) kill_job_processes(*daemon_);
         forget_daemon();
         try {
             daemon_.emplace(wish, options_.environment);
@@ -332,9 +333,9 @@ class Following::State {
     bool asked_to_stop_ = false;
 };
 
-Following::Following(const AgentOptions& options, FileDescriptor socket, milliseconds time_to_prove,
+Following::Following(const AgentOptions& options, FileDescriptor socket, milliseconds authentication_timeout,
                      Reactor::Now now)
-    : state_(std::make_unique<State>(options, std::move(socket), time_to_prove, std::move(now))) {}
+    : state_(std::make_unique<State>(options, std::move(socket), authentication_timeout, std::move(now))) {}
 Following::~Following() = default;
 
 Reactor& Following::reactor() {
@@ -369,7 +370,7 @@ Followed follow(const AgentOptions& options) {
             const auto left =
                 std::chrono::duration_cast<milliseconds>(begin + options.timeout - Clock::now());
             Following following(options, std::move(*socket),
-                                std::clamp(left, min_time_to_prove, link::time_to_prove));
+                                std::clamp(left, min_time_to_prove, link::authentication_timeout));
             if (const auto outcome = following.run()) return *outcome;
             reason = following.lost();
             taken = following.is_unauthenticated();

@@ -54,9 +54,9 @@ struct Followed {
 /// follow() serves it; a test with its own clock serves it itself.
 class Following {
   public:
-    /// @param time_to_prove time limit for the other side to prove the key
+    /// @param authentication_timeout time limit for the other side to prove the key
     Following(const AgentOptions& options, FileDescriptor socket,
-              std::chrono::milliseconds time_to_prove = link::time_to_prove,
+              std::chrono::milliseconds authentication_timeout = link::authentication_timeout,
               Reactor::Now now = Reactor::Clock::now);
     ~Following();
     Following(const Following&) = delete;

@@ -25,7 +25,7 @@ constexpr std::size_t max_unauthenticated = 1024;
 constexpr std::size_t min_unauthenticated = 16;
 constexpr int accepted_at_once = 64;  // before established connections are served again
 constexpr milliseconds poll_period{1'000};
-constexpr milliseconds time_to_say_goodbye{2'000};
+constexpr milliseconds final_flush_timeout{2'000};
 constexpr std::size_t max_warnings = 8;
 
 /// Only a part of the descriptors that this process may open, since agents, remote shells, logs and mpirun
@@ -178,7 +178,7 @@ void Coordinator::check_clock() {
     const auto now = reactor_.now();
     listen(true);
     while (!unauthenticated_.empty() &&
-           now - peers_.at(unauthenticated_.front()).connection.begin() > time_to_prove)
+           now - peers_.at(unauthenticated_.front()).connection.begin() > authentication_timeout)
         drop(unauthenticated_.front(), "it proved no key in time");
     std::vector<int> silent;
     for (const auto& [node, fd] : agents_)
@@ -266,7 +266,7 @@ void Coordinator::remote_shell_gone(int shell) {
 
 void Coordinator::end(const JobEnded& ending) {
     send_to_all(ending);
-    const auto give_up_at = Clock::now() + time_to_say_goodbye;
+    const auto give_up_at = Clock::now() + final_flush_timeout;
     const auto unsent = [this] {
         return std::any_of(peers_.begin(), peers_.end(), [](const auto& each) {
             return each.second.node && each.second.connection.has_output();

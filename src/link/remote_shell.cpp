@@ -50,7 +50,7 @@ std::optional<Message> receive(int fd, FrameReader& frames) {
 }
 
 /// The index of the host: after options for ssh (plm_rsh_args).
-std::size_t place_of_host(const std::vector<std::string>& arguments) {
+std::size_t host_index(const std::vector<std::string>& arguments) {
     std::size_t place = 0;
     while (place < arguments.size() && arguments[place].starts_with('-')) {
         const auto& option = arguments[place];
@@ -84,7 +84,7 @@ int run_remote_shell(const std::vector<std::string>& arguments, const Environmen
     if (arguments.size() > 3 && arguments.front() == "--by") become_remote_shell(arguments, environment);
     const auto path = environment.get_or("DTRAIN_AGENT_SOCKET", "");
     if (path.empty()) throw UsageError(not_by_hand);
-    const auto place = place_of_host(arguments);
+    const auto place = host_index(arguments);
     const auto socket = connect_to_path(path);
     const RunOn wish{.host = arguments[place], .command = join(std::span(arguments).subspan(place + 1), " ")};
     write_all(socket.get(), framed(encode(wish)));

@@ -112,9 +112,9 @@ void Recorder::finish(const std::string& outcome, double seconds, std::optional<
 
 void Recorder::write_page() {
     page_written_ = Clock::now();
-    if (outputs_.page) try_to([&] { replace_passing_file(*outputs_.page, page_html(run_), for_all); });
+    if (outputs_.page) try_to([&] { replace_file_without_sync(*outputs_.page, page_html(run_), for_all); });
     if (outputs_.record)
-        try_to([&] { replace_passing_file(*outputs_.record, run_json(run_), for_the_user); });
+        try_to([&] { replace_file_without_sync(*outputs_.record, run_json(run_), for_the_user); });
 }
 
 }  // namespace dtrain::report

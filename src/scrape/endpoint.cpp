@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 #include "scrape/http.hpp"
 
 namespace dtrain::scrape {
@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t max_clients = 16;
-constexpr std::chrono::seconds time_of_client{10};  // how long Prometheus waits for an answer
+constexpr std::chrono::seconds client_timeout{10};  // how long Prometheus waits for an answer
 constexpr milliseconds without_descriptors{500};
 
 /// One connection, from its request until its answer is sent.
@@ -74,7 +74,7 @@ class Client {
     }
 
     FileDescriptor socket_;
-    Clock::time_point end_ = Clock::now() + time_of_client;
+    Clock::time_point end_ = Clock::now() + client_timeout;
     std::string request_;
     std::optional<std::string> answer_;
     std::size_t sent_ = 0;
@@ -133,7 +133,7 @@ class Serving {
 Endpoint::Endpoint(FileDescriptor listener, std::function<std::string()> text)
     : stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!stop_.valid()) throw std::system_error(errno, std::generic_category(), "eventfd");
-    thread_ = quiet_thread<std::jthread>(
+    thread_ = signal_free_thread<std::jthread>(
         [serving = Serving(std::move(listener), stop_.get(), std::move(text))]() mutable { serving.run(); });
 }
 

@@ -4,7 +4,7 @@
 
 namespace dtrain {
 
-void SpawnValue<spawning::CallSoFar>::write(const spawning::CallSoFar& call, std::string& bytes) {
+void SpawnValue<spawning::CallState>::write(const spawning::CallState& call, std::string& bytes) {
     Fields fields{call.nprocs, call.refused, call.outcome.has_value(), {}, {}};
     if (call.outcome) {
         if (const auto* failure = std::get_if<spawning::Failure>(&*call.outcome))
@@ -15,9 +15,9 @@ void SpawnValue<spawning::CallSoFar>::write(const spawning::CallSoFar& call, std
     SpawnValue<Fields>::write(fields, bytes);
 }
 
-spawning::CallSoFar SpawnValue<spawning::CallSoFar>::read(SpawnBytes& bytes) {
+spawning::CallState SpawnValue<spawning::CallState>::read(SpawnBytes& bytes) {
     auto [nprocs, refused, has_ended, results, failure] = SpawnValue<Fields>::read(bytes);
-    spawning::CallSoFar call{nprocs, std::move(refused), {}};
+    spawning::CallState call{nprocs, std::move(refused), {}};
     if (failure)
         call.outcome = spawning::Failure{failure->first, std::move(failure->second)};
     else if (has_ended)

@@ -24,11 +24,11 @@ struct Failure {
 using Outcome = std::variant<Results, Failure>;
 
 /// The state of a call of spawn().
-struct CallSoFar {
+struct CallState {
     int nprocs = 0;
     std::string refused;             ///< message of the UsageError that it threw; "": none
     std::optional<Outcome> outcome;  ///< none: its ranks are still running
-    friend bool operator==(const CallSoFar&, const CallSoFar&) = default;
+    friend bool operator==(const CallState&, const CallState&) = default;
 };
 
 }  // namespace dtrain::spawning
@@ -36,12 +36,12 @@ struct CallSoFar {
 namespace dtrain {
 
 template <>
-struct SpawnValue<spawning::CallSoFar> {
+struct SpawnValue<spawning::CallState> {
     using Fields =
         std::tuple<int, std::string, bool, spawning::Results, std::optional<std::pair<int, std::string>>>;
 
-    static void write(const spawning::CallSoFar& call, std::string& bytes);
-    static spawning::CallSoFar read(SpawnBytes& bytes);
+    static void write(const spawning::CallState& call, std::string& bytes);
+    static spawning::CallState read(SpawnBytes& bytes);
 };
 
 }  // namespace dtrain

@@ -17,7 +17,7 @@
 namespace dtrain {
 namespace {
 
-using spawning::CallSoFar;
+using spawning::CallState;
 using StatePointer = std::shared_ptr<SpawnedRanks::State>;
 
 /// A call of spawn() in this process.
@@ -26,8 +26,8 @@ struct Call {
     std::string refused;
     std::shared_future<spawning::Outcome> outcome;
 
-    CallSoFar so_far() const {
-        CallSoFar so_far{nprocs, refused, {}};
+    CallState so_far() const {
+        CallState so_far{nprocs, refused, {}};
         if (outcome.valid() && outcome.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
             so_far.outcome = outcome.get();
         return so_far;
@@ -68,7 +68,7 @@ void refuse_ranks(const Environment& environment) {
             "function");
 }
 
-StatePointer start(std::size_t call, const std::vector<CallSoFar>& earlier, const std::string& arguments,
+StatePointer start(std::size_t call, const std::vector<CallState>& earlier, const std::string& arguments,
                    const SpawnOptions& options) {
     const auto environment = Environment::of_this_process();
     refuse_ranks(environment);
@@ -89,7 +89,7 @@ StatePointer start(std::size_t call, const std::vector<CallSoFar>& earlier, cons
 }
 
 /// The outcome of an earlier call, in a rank of a later one.
-StatePointer again(const CallSoFar& call) {
+StatePointer again(const CallState& call) {
     if (!call.refused.empty()) throw UsageError(call.refused);
     return std::make_shared<SpawnedRanks::State>(call.nprocs, call.outcome);
 }
@@ -114,10 +114,10 @@ StatePointer begin(const std::string& arguments, const SpawnOptions& options,
         if (number < request->call) return again(request->folder.earlier_calls().at(number));
         runs_function = true;
         lock.unlock();
-        fulfil(*request, run);
+        run_as_rank(*request, run);
     }
     try {
-        std::vector<CallSoFar> earlier;
+        std::vector<CallState> earlier;
         for (std::size_t i = 0; i < number; ++i) earlier.push_back(all[i].so_far());
         auto state = start(number, earlier, arguments, options);
         call.nprocs = state->nprocs();

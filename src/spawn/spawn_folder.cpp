@@ -29,29 +29,29 @@ std::string needed(const std::filesystem::path& file) {
 
 }  // namespace
 
-void SpawnFolder::write_request(const std::string& arguments, const std::vector<CallSoFar>& earlier) const {
+void SpawnFolder::write_request(const std::string& arguments, const std::vector<CallState>& earlier) const {
     std::string calls;
-    SpawnValue<std::vector<CallSoFar>>::write(earlier, calls);
-    replace_passing_file(path_ / "arguments", arguments, owner_only);
-    replace_passing_file(path_ / "earlier", calls, owner_only);
+    SpawnValue<std::vector<CallState>>::write(earlier, calls);
+    replace_file_without_sync(path_ / "arguments", arguments, owner_only);
+    replace_file_without_sync(path_ / "earlier", calls, owner_only);
 }
 
 std::string SpawnFolder::arguments() const {
     return needed(path_ / "arguments");
 }
 
-std::vector<CallSoFar> SpawnFolder::earlier_calls() const {
+std::vector<CallState> SpawnFolder::earlier_calls() const {
     const auto calls = needed(path_ / "earlier");
     SpawnBytes bytes(calls);
-    return SpawnValue<std::vector<CallSoFar>>::read(bytes);
+    return SpawnValue<std::vector<CallState>>::read(bytes);
 }
 
 void SpawnFolder::write_result(int rank, const std::string& result) const {
-    replace_passing_file(numbered(path_, "result", rank), result, owner_only);
+    replace_file_without_sync(numbered(path_, "result", rank), result, owner_only);
 }
 
 void SpawnFolder::write_failure(int rank, const std::string& message) const {
-    replace_passing_file(numbered(path_, "failure", rank), message, owner_only);
+    replace_file_without_sync(numbered(path_, "failure", rank), message, owner_only);
 }
 
 std::optional<std::string> SpawnFolder::result(int rank) const {

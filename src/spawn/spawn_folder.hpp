@@ -23,12 +23,12 @@ class SpawnFolder {
 
     /// Writes the input of the ranks.
     /// @throws std::system_error naming the file
-    void write_request(const std::string& arguments, const std::vector<CallSoFar>& earlier) const;
+    void write_request(const std::string& arguments, const std::vector<CallState>& earlier) const;
 
     /// Called by a rank.
     /// @throws Error if they cannot be read
     std::string arguments() const;
-    std::vector<CallSoFar> earlier_calls() const;
+    std::vector<CallState> earlier_calls() const;
 
     /// Called by a rank.
     /// @throws std::system_error naming the file

@@ -50,7 +50,7 @@ const std::optional<SpawnRequest>& request_of_this_process() {
     return request;
 }
 
-void fulfil(const SpawnRequest& request, const std::function<std::string(const std::string&)>& run) {
+void run_as_rank(const SpawnRequest& request, const std::function<std::string(const std::string&)>& run) {
     const int rank = Environment::of_this_process().get_int("PADDLE_TRAINER_ID").value_or(0);
     try {
         request.folder.write_result(rank, run(request.folder.arguments()));

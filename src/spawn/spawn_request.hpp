@@ -29,7 +29,7 @@ struct SpawnRequest {
 const std::optional<SpawnRequest>& request_of_this_process();
 
 /// Runs the function on the arguments, writes its result or failure, and exits.
-[[noreturn]] void fulfil(const SpawnRequest& request,
-                         const std::function<std::string(const std::string&)>& run);
+[[noreturn]] void run_as_rank(const SpawnRequest& request,
+                              const std::function<std::string(const std::string&)>& run);
 
 }  // namespace dtrain::spawning

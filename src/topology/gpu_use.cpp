@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 
 namespace dtrain::topology {
 namespace {
@@ -92,8 +92,8 @@ struct GpuWatch::Shared {
 GpuWatch::GpuWatch(std::optional<std::string> cuda_visible_devices, std::chrono::milliseconds between,
                    std::string library)
     : shared_(std::make_shared<Shared>()) {
-    quiet_thread<std::thread>([shared = shared_, visible = std::move(cuda_visible_devices), between,
-                               library = std::move(library)] {
+    signal_free_thread<std::thread>([shared = shared_, visible = std::move(cuda_visible_devices), between,
+                                     library = std::move(library)] {
         try {
             const NvmlLibrary nvml(library);
             if (!ask_gpu_load(nvml, std::nullopt).empty()) {

@@ -82,8 +82,8 @@ std::vector<Group> groups_of(const Machine& machine, std::span<const std::vector
 
 /// Gives each rank of the group its share of the processors that earlier groups left; if too few are left,
 /// the ranks share the group's domain.
-void share_out(const Machine& machine, const Group& group, CpuSet& taken,
-               std::vector<Placement>& placements) {
+void assign_shares(const Machine& machine, const Group& group, CpuSet& taken,
+                   std::vector<Placement>& placements) {
     const std::size_t ranks = group.ranks.size();
     const CpuSet free = group.domain - taken;
     std::vector<Share> units = cores_within(machine, free);
@@ -148,7 +148,7 @@ std::vector<Placement> place(const Machine& machine, std::span<const std::vector
     std::vector<Placement> placements(gpus_of_rank.size());
     CpuSet taken;
     for (const auto& group : groups_of(machine, gpus_of_rank, placements))
-        share_out(machine, group, taken, placements);
+        assign_shares(machine, group, taken, placements);
     count_threads(machine, placements);
     for (auto& placement : placements) placement.numa_nodes = numa_nodes_of(machine, placement.cpus);
     choose_adapters(machine, placements);

@@ -28,7 +28,7 @@ class TableOperators {
     /// @throws ProgramError if another operator reads a table, or there is no such variable
     TableOperators(const Program& program, const UpdatePart& part, std::string click);
 
-    bool is_left_out(std::size_t number) const { return left_out_.contains(number); }
+    bool is_removed(std::size_t number) const { return left_out_.contains(number); }
     Operator on_trainer(std::size_t number) const;
 
   private:

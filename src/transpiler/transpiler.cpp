@@ -128,7 +128,7 @@ Program trainer_program(const Program& program, const UpdatePart& part,
     const transpiler::TableOperators sparse(program, part, options.click);
     transpiler::Names read;
     for (std::size_t number = 0; number < part.begin(); ++number) {
-        if (sparse.is_left_out(number)) continue;
+        if (sparse.is_removed(number)) continue;
         auto op = sparse.on_trainer(number);
         for (const auto& input : op.inputs) read.insert(input.variable);
         if (options.sync_mode) program::divide_loss_gradient(op, options.trainers);
@@ -161,7 +161,7 @@ Program geo_trainer_program(const Program& program, const UpdatePart& part,
     Extract result(program);
     const transpiler::TableOperators sparse(program, part, "");
     for (std::size_t number = 0; number < part.begin(); ++number)
-        if (!sparse.is_left_out(number)) result.append(sparse.on_trainer(number));
+        if (!sparse.is_removed(number)) result.append(sparse.on_trainer(number));
     const auto is_table = [&](const std::string& parameter) {
         return std::ranges::find(tables, parameter, &DistributeTranspiler::Table::parameter) != tables.end();
     };

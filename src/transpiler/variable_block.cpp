@@ -11,7 +11,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/variable_block.hpp>
 
-#include "base/divided_up.hpp"
+#include "base/ceil_div.hpp"
 
 namespace dtrain {
 namespace {
@@ -38,8 +38,8 @@ std::vector<VariableBlock> slice(const std::string& variable, const Shape& shape
                         variable, min_elements, servers));
     const auto elements = element_count(shape);
     const auto wanted = std::clamp<std::int64_t>(elements / min_elements, 1, servers);
-    const auto rows = divided_up(divided_up(elements, wanted), elements_of_row(shape));
-    const auto count = divided_up(shape.front(), rows);
+    const auto rows = ceil_div(ceil_div(elements, wanted), elements_of_row(shape));
+    const auto count = ceil_div(shape.front(), rows);
     std::vector<VariableBlock> blocks;
     for (std::int64_t number = 0; number < count; ++number) {
         auto& block = blocks.emplace_back(VariableBlock{.variable = variable,

@@ -32,8 +32,8 @@ bool is_slurmstepd(pid_t pid) {
 
 }  // namespace
 
-void hold_signals(Commands::Source source) {
-    dtrain::hold_signals(watched_signals(source));
+void block_signals(Commands::Source source) {
+    dtrain::block_signals(watched_signals(source));
 }
 
 Commands::Commands(Source source, milliseconds timeout)

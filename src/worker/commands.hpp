@@ -56,6 +56,6 @@ class Commands {
 };
 
 /// Blocks the signals above until a Commands object takes them.
-void hold_signals(Commands::Source source);
+void block_signals(Commands::Source source);
 
 }  // namespace dtrain::worker

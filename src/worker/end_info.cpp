@@ -32,7 +32,7 @@ std::optional<SharedMemory> shared_memory() {
                         .free_bytes = static_cast<std::int64_t>(info.f_bavail) * block};
 }
 
-std::optional<std::string> no_room_for(const std::filesystem::path& log) {
+std::optional<std::string> disk_full_message(const std::filesystem::path& log) {
     std::error_code none;
     if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(log, none))) return std::nullopt;
     const auto probe = temporary_name(log);
@@ -64,11 +64,11 @@ std::vector<std::string> new_xid_info(std::vector<topology::Xid>& known,
     return info;
 }
 
-std::string info_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
-                        const std::vector<topology::Xid>& xids,
-                        const std::optional<SharedMemory>& shared_memory,
-                        const std::optional<std::string>& too_many_processes,
-                        const std::optional<std::string>& no_room_for_log) {
+std::string end_diagnosis(const ExitStatus& ended, const std::optional<OomKills>& kills,
+                          const std::vector<topology::Xid>& xids,
+                          const std::optional<SharedMemory>& shared_memory,
+                          const std::optional<std::string>& too_many_processes,
+                          const std::optional<std::string>& no_room_for_log) {
     // A shell reports the signal that ended its command as an exit status.
     const auto ended_by = [&](int signal) { return ended.shell_status() == 128 + signal; };
     std::vector<std::string> info;

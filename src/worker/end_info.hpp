@@ -23,7 +23,7 @@ struct SharedMemory {
 std::optional<SharedMemory> shared_memory();
 
 /// A message if the disk of this log is full, else nothing. Tests it by writing a file beside the log.
-std::optional<std::string> no_room_for(const std::filesystem::path& log);
+std::optional<std::string> disk_full_message(const std::filesystem::path& log);
 
 /// "the kernel logged Xid 79 of GPU ..." for each of the first few errors; one error often causes others.
 /// Pure.
@@ -39,11 +39,11 @@ std::vector<std::string> new_xid_info(std::vector<topology::Xid>& known,
 /// @param kills by the OOM killer while the program ran; nothing: unknown
 /// @param xids while the program ran
 /// @param too_many_processes from PidsWatch
-/// @param no_room_for_log from no_room_for()
-std::string info_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
-                        const std::vector<topology::Xid>& xids,
-                        const std::optional<SharedMemory>& shared_memory,
-                        const std::optional<std::string>& too_many_processes = std::nullopt,
-                        const std::optional<std::string>& no_room_for_log = std::nullopt);
+/// @param no_room_for_log from disk_full_message()
+std::string end_diagnosis(const ExitStatus& ended, const std::optional<OomKills>& kills,
+                          const std::vector<topology::Xid>& xids,
+                          const std::optional<SharedMemory>& shared_memory,
+                          const std::optional<std::string>& too_many_processes = std::nullopt,
+                          const std::optional<std::string>& no_room_for_log = std::nullopt);
 
 }  // namespace dtrain::worker

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "base/random_mark.hpp"
+#include "base/random_id.hpp"
 #include "base/text.hpp"
 #include "cluster/gloo_folder.hpp"
 
@@ -37,7 +37,7 @@ std::string agreed_mark(const FileDescriptor& file, const std::string& job) {
     while (::flock(file.get(), LOCK_EX) != 0 && errno == EINTR) continue;
     const auto text = content_of(file);
     if (auto mark = gloo_mark(text, job); !mark.empty()) return mark;
-    auto mark = random_mark();
+    auto mark = random_id();
     if (::ftruncate(file.get(), 0) == 0) write_all(file.get(), with_gloo_mark(text, job, mark));
     return mark;
 }
@@ -46,7 +46,7 @@ std::string agreed_mark(const FileDescriptor& file, const std::string& job) {
 
 std::string gloo_folder(const std::filesystem::path& log_dir, const std::string& job, LogFolders folders) {
     const auto opened = open_log_file(log_dir / file_name, 0600, folders);
-    const auto mark = opened.file.valid() ? agreed_mark(opened.file, one_word(job)) : random_mark();
+    const auto mark = opened.file.valid() ? agreed_mark(opened.file, one_word(job)) : random_id();
     return cluster::gloo_folder_of(mark);
 }
 

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 #include "base/text.hpp"
 #include "topology/gpu_issues.hpp"
 
@@ -51,8 +51,8 @@ GpuInspection::GpuInspection(std::optional<std::string> cuda_visible_devices) {
     auto pipe = Pipe::open();
     make_nonblocking(pipe.read_end.get());
     answers_ = std::move(pipe.read_end);
-    quiet_thread<std::thread>([visible = std::move(cuda_visible_devices),
-                               answers = std::move(pipe.write_end)] {
+    signal_free_thread<std::thread>([visible = std::move(cuda_visible_devices),
+                                     answers = std::move(pipe.write_end)] {
         inspect(visible, answers);
     }).detach();
 }

@@ -49,9 +49,9 @@ struct Command {
 }
 
 /// The guard's event loop. It only reacts to two descriptors and a deadline.
-class GuardLife {
+class GuardLoop {
   public:
-    GuardLife(GuardedProgram program, int socket) : program_(std::move(program)), socket_(socket) {}
+    GuardLoop(GuardedProgram program, int socket) : program_(std::move(program)), socket_(socket) {}
 
     [[noreturn]] void live() {
         detach();
@@ -171,7 +171,7 @@ Guard::Guard(GuardedProgram program) {
     const FileDescriptor guard_end(ends[1]);
     pid_ = ::fork();
     if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (pid_ == 0) GuardLife(std::move(program), guard_end.get()).live();
+    if (pid_ == 0) GuardLoop(std::move(program), guard_end.get()).live();
 }
 
 std::optional<GuardEvent> Guard::read_event() {

@@ -56,12 +56,12 @@ void LogFollower::note_growth() {
 }
 
 void LogFollower::want_to_write() {
-    if (!pending_) standing_since_ = Clock::now();
+    if (!pending_) last_progress_ = Clock::now();
     pending_ = !reader_gone_;
 }
 
 bool LogFollower::needs_time() const {
-    return pending_ && files_.size() == files_on_disk && Clock::now() - standing_since_ < timeout;
+    return pending_ && files_.size() == files_on_disk && Clock::now() - last_progress_ < timeout;
 }
 
 void LogFollower::note_rotation() {
@@ -118,7 +118,7 @@ void LogFollower::show_lines(std::string_view bytes) {
 
 bool LogFollower::show(std::string_view text) {
     if (write_all(console_, text)) {
-        standing_since_ = Clock::now();
+        last_progress_ = Clock::now();
         bytes_shown_ += text.size();
         return true;
     }

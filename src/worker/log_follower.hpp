@@ -63,7 +63,7 @@ class LogFollower {
     off_t shown_ = 0;                   // offset in the first file
     off_t skipped_ = 0;
     std::uintmax_t bytes_shown_ = 0;
-    std::chrono::steady_clock::time_point standing_since_;  // last progress of the console, while pending_
+    std::chrono::steady_clock::time_point last_progress_;  // last progress of the console, while pending_
     bool pending_ = false;
     bool draining_ = false;
     bool reader_gone_ = false;

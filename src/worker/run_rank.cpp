@@ -54,8 +54,8 @@ namespace {
 using cluster::Event;
 
 /// Replaces this process with dtrain-native: the pid stays the one that mpirun started.
-[[noreturn]] void become_native(const std::string& command, const std::vector<std::string>& arguments,
-                                const Environment& variables) {
+[[noreturn]] void exec_native(const std::string& command, const std::vector<std::string>& arguments,
+                              const Environment& variables) {
     const auto program =
         this_executable().parent_path().parent_path() / "libexec" / "dtrain" / "dtrain-native";
     std::vector<std::string> argv{command};
@@ -72,7 +72,7 @@ class Rank {
         : options_(std::move(options)), inherited_(environment), identity_(cluster::identify(environment)) {
         if (identity_.hosts.empty()) name_hosts_by_pbs();
         under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
-        if (under_launcher_) take_own_command();
+        if (under_launcher_) use_node_command();
         if (environment.get_or("DTRAIN_CONTROL", "signals") == "stdin")
             commands_from_ = Commands::Source::signals_and_stdin;
         else if (!under_launcher_ && options_.task == Options::Task::supervise &&
@@ -82,7 +82,7 @@ class Rank {
             commands_from_ = Commands::Source::signals_of_launcher;
         // Another rank may fail, or the launcher say "stop", before this one is ready for it.
         if (under_launcher_ || commands_from_ == Commands::Source::signals_in_step)
-            hold_signals(commands_from_);
+            block_signals(commands_from_);
         assign();
     }
 
@@ -90,11 +90,11 @@ class Rank {
         remove_leftovers_of_dead_jobs();
         auto variables = inherited_;
         if (!variables.has("OMP_NUM_THREADS") ||
-            cluster::gives_too_many_threads(variables, assignment_.threads))
+            cluster::pbs_thread_count_too_high(variables, assignment_.threads))
             variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
         yield_when_shared(variables);
         cluster::choose_pmix_store(variables);
-        become_native(command, options_.command, variables);
+        exec_native(command, options_.command, variables);
     }
 
     int supervise_program() {
@@ -130,7 +130,7 @@ class Rank {
                                inherited_);
         std::optional<StacksOnDemand> stacks;
         if (under_launcher_)
-            stacks.emplace(log.string() + ".stacks-now", options_.log.mode, inherited_, sends_texts());
+            stacks.emplace(log.string() + ".stacks-now", options_.log.mode, inherited_, sends_output());
         return supervise({.program = std::move(program),
                           .log = log,
                           .bounded_log = std::move(bounded_log),
@@ -161,7 +161,7 @@ class Rank {
     }
 
     /// The command of this node's own dtrain-launch, if it runs one as an agent of node 0's.
-    void take_own_command() {
+    void use_node_command() {
         if (const auto own = cluster::get_long(inherited_, "DTRAIN_NODE_PROGRAM"))
             options_.command = shell_args(*own);
     }
@@ -257,13 +257,13 @@ class Rank {
     }
 
     /// Rank 0, or in a parameter-server job worker 0.
-    bool speaks_for_the_job() const {
+    bool is_first_trainer() const {
         return servers_ ? identity_.rank == static_cast<int>(servers_->servers.size()) : identity_.rank == 0;
     }
 
     /// Lines of several ranks on one console are prefixed with the rank.
     std::optional<std::string> console_prefix() const {
-        const bool shown = options_.show ? options_.show->contains(identity_.rank) : speaks_for_the_job();
+        const bool shown = options_.show ? options_.show->contains(identity_.rank) : is_first_trainer();
         if (!shown) return std::nullopt;
         const bool with_others = options_.show && options_.show->count_in(identity_.size) > 1;
         return with_others ? fmt::format("[{}] ", identity_.rank) : "";
@@ -335,7 +335,7 @@ class Rank {
     void tell(const Event& event, const std::filesystem::path& log) const {
         if (under_launcher_) {
             write_all(STDERR_FILENO, cluster::encode(event) + "\n");
-            if (may_name_the_cause(event) && sends_texts()) report_output(event, log);
+            if (may_hold_root_cause(event) && sends_output()) report_output(event, log);
         } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
             const auto* where = event.kind == Event::Kind::idle ? "stacks: {}.stacks" : "log: {}";
             write_all(STDERR_FILENO, fmt::format("dtrain-worker: {}; {}\n", cluster::to_sentence(event),
@@ -345,14 +345,14 @@ class Rank {
 
     /// When ranks throw the same error together, rank 0 reports it; a server reports its own. Either may be
     /// stopped while it exits.
-    bool may_name_the_cause(const Event& event) const {
+    bool may_hold_root_cause(const Event& event) const {
         if (event.kind == Event::Kind::exited) return true;
         const bool is_server = servers_ && identity_.rank < static_cast<int>(servers_->servers.size());
         return event.kind == Event::Kind::stopped && (identity_.rank == 0 || is_server);
     }
 
     /// Set if the launcher may not see this node's files.
-    bool sends_texts() const { return inherited_.get_or("DTRAIN_TELL_OUTPUT", "0") == "1"; }
+    bool sends_output() const { return inherited_.get_or("DTRAIN_TELL_OUTPUT", "0") == "1"; }
 
     void report_output(Event event, const std::filesystem::path& log) const {
         event.kind = Event::Kind::output;
@@ -421,7 +421,7 @@ int run_rank(const std::string& command, const std::vector<std::string>& argumen
         return 0;
     }
     const auto task = parsed.options.task;
-    if (task == Options::Task::info) become_native(command, parsed.options.command, environment);
+    if (task == Options::Task::info) exec_native(command, parsed.options.command, environment);
     Rank rank(std::move(parsed.options), environment);
     if (task == Options::Task::supervise) return rank.supervise_program();
     rank.become_native_job(command);

@@ -92,7 +92,7 @@ std::string headline(pid_t pid) {
 }
 
 /// How to continue a process that a signal has stopped; "" for any other. Call before a debugger stops it.
-std::string how_to_go_on(pid_t pid) {
+std::string resume_hint(pid_t pid) {
     const auto state = value_of(read_file(proc(pid, "status")).value_or(""), "State:");
     return state.starts_with("T ")
                ? fmt::format(", stopped by a signal: \"kill -CONT {}\" lets it go on", pid)
@@ -109,7 +109,7 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
     std::string top;
     for (std::size_t each = 0; each < std::min(processes.size(), max_processes); ++each) {
         const auto left = std::chrono::duration_cast<milliseconds>(tools_until - Clock::now());
-        const auto go_on = how_to_go_on(processes[each]);
+        const auto go_on = resume_hint(processes[each]);
         const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit));
         write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, max_of_process) + "\n");
         if (each == 0) top = stacks.top + go_on;

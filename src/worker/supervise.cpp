@@ -234,8 +234,8 @@ class Supervisor {
                 report_use_of_gpus();
                 note_xids();
                 if (!ended_->success() && !stop_signal_)
-                    info_ = info_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
-                                        pids_watch_.reached_since(), no_room_for(job_.log));
+                    info_ = end_diagnosis(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
+                                          pids_watch_.reached_since(), disk_full_message(job_.log));
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: ending its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) notify_others_once();

@@ -68,7 +68,7 @@ TEST(FaultyFiles, NothingIsWrittenThroughALinkThatSomebodyMadeInTime) {
     write_bytes(folder / "target", "theirs");
     const Fault fault("FAULTY_LINKS", folder);
     EXPECT_THROW(replace_file(folder / "f", "mine"), std::system_error);
-    EXPECT_THROW(replace_passing_file(folder / "f", "mine", 0600), std::system_error);
+    EXPECT_THROW(replace_file_without_sync(folder / "f", "mine", 0600), std::system_error);
     EXPECT_THROW(make_new_file(folder / "g"), std::system_error);
     EXPECT_EQ(bytes_of(folder / "target"), "theirs");
     EXPECT_FALSE(std::filesystem::exists(folder / "f"));

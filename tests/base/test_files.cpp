@@ -47,7 +47,7 @@ TEST(Files, ReplaceWritesIntoNoFileThatSomebodyElseChose) {
     std::filesystem::create_symlink(folder / "keys", folder / ("f.tmp." + std::to_string(::getpid())));
     std::filesystem::create_symlink(folder / "keys", folder / "f");
     replace_file(folder / "f", "one");
-    replace_passing_file(folder / "f", "two", 0600);
+    replace_file_without_sync(folder / "f", "two", 0600);
     EXPECT_EQ(read_file(folder / "keys"), "mine");
     EXPECT_EQ(read_file(folder / "f"), "two");
     EXPECT_FALSE(std::filesystem::is_symlink(folder / "f"));
@@ -63,7 +63,7 @@ TEST(Files, ReplaceThatFailsLeavesWhatWasThere) {
     const rlimit small{.rlim_cur = 10, .rlim_max = whole.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &small);
     EXPECT_THROW(replace_file(folder / "f", std::string(100, 'x')), std::system_error);
-    EXPECT_THROW(replace_passing_file(folder / "f", std::string(100, 'x'), 0600), std::system_error);
+    EXPECT_THROW(replace_file_without_sync(folder / "f", std::string(100, 'x'), 0600), std::system_error);
     ::setrlimit(RLIMIT_FSIZE, &whole);
     EXPECT_EQ(read_file(folder / "f"), "old");
     EXPECT_EQ(entries(folder), 1);

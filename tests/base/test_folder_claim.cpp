@@ -60,10 +60,10 @@ TEST(TemporaryFolders, LinksAreNotFollowed) {
 TEST(TemporaryPlace, IsTheFirstThatIsNamed) {
     const tests::TemporaryFolder folder;
     const auto place = folder.path().string();
-    EXPECT_EQ(temporary_place({}), "/tmp");
-    EXPECT_EQ(temporary_place({{"TMPDIR", ""}}), "/tmp");
-    EXPECT_EQ(temporary_place({{"TMPDIR", place}, {"TMP", "/no"}}), place);
-    EXPECT_EQ(temporary_place({{"TEMP", place}}), place);
+    EXPECT_EQ(temporary_directory({}), "/tmp");
+    EXPECT_EQ(temporary_directory({{"TMPDIR", ""}}), "/tmp");
+    EXPECT_EQ(temporary_directory({{"TMPDIR", place}, {"TMP", "/no"}}), place);
+    EXPECT_EQ(temporary_directory({{"TEMP", place}}), place);
 }
 
 TEST(TemporaryPlace, ThatCannotBeUsedIsNamedWithItsVariable) {
@@ -71,7 +71,7 @@ TEST(TemporaryPlace, ThatCannotBeUsedIsNamedWithItsVariable) {
     const auto refused = [](const std::string& value, const std::string& reason) {
         EXPECT_THAT(
             [&] {
-                temporary_place({{"TMPDIR", value}});
+                temporary_directory({{"TMPDIR", value}});
             },
             ThrowsMessage<UsageError>(AllOf(HasSubstr("TMPDIR=" + value), HasSubstr(reason))));
     };
@@ -81,7 +81,7 @@ TEST(TemporaryPlace, ThatCannotBeUsedIsNamedWithItsVariable) {
     const auto base = folder.path().string();
     const auto max = base + "/" + std::string(85 - base.size() - 1, 'x');
     fs::create_directory(max);
-    EXPECT_EQ(temporary_place({{"TMPDIR", max}}), max);
+    EXPECT_EQ(temporary_directory({{"TMPDIR", max}}), max);
     fs::create_directory(max + "x");
     refused(max + "x", "at most 85");
 }

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/memory_at_hand.hpp"
+#include "base/available_memory.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -26,9 +26,9 @@ class MemoryAtHand : public testing::Test {
         tests::write_bytes(folder_ / file, content);
     }
     std::optional<std::int64_t> found() const {
-        return memory_at_hand({.cgroups = folder_ / "cgroup",
-                               .membership = folder_ / "membership",
-                               .machine = folder_ / "meminfo"});
+        return available_memory({.cgroups = folder_ / "cgroup",
+                                 .membership = folder_ / "membership",
+                                 .machine = folder_ / "meminfo"});
     }
     tests::TemporaryFolder folder_;
 };

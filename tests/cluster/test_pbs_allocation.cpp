@@ -27,8 +27,8 @@ TEST(PbsAllocation, ALineIsAnMpiProcess) {
     ASSERT_TRUE(found);
     EXPECT_EQ(found->job_id, "123.server");
     EXPECT_THAT(found->nodes, ElementsAre(HostSlots{"n1.cluster", 2}, HostSlots{"n2.cluster", 2}));
-    EXPECT_TRUE(found->tasks_were_asked_for);
-    EXPECT_FALSE(read(in_a_job, "n1\nn2\n")->tasks_were_asked_for);
+    EXPECT_TRUE(found->task_count_requested);
+    EXPECT_FALSE(read(in_a_job, "n1\nn2\n")->task_count_requested);
     EXPECT_EQ(found->gpus_of_node, std::nullopt);
     auto with_gpus = in_a_job;
     with_gpus.set("CUDA_VISIBLE_DEVICES", "GPU-8932f937,GPU-2f6c3a1e");
@@ -53,13 +53,13 @@ TEST(PbsAllocation, WhatIsNoNodeIsNamed) {
 }
 
 TEST(PlaceOfPbs, IsWhatItsSettingsSay) {
-    EXPECT_EQ(place_of_pbs({}, ""), "/opt/pbs");
+    EXPECT_EQ(pbs_prefix({}, ""), "/opt/pbs");
     const char* settings =
         "PBS_SERVER=ctl\n#PBS_EXEC=/old\nPBS_EXECUTABLE=/x\nPBS_EXEC=/usr/pbs\nPBS_HOME=/var/spool/pbs\n";
-    EXPECT_EQ(place_of_pbs({}, settings), "/usr/pbs");
-    EXPECT_EQ(place_of_pbs({}, "PBS_EXEC=\"/usr/my pbs\"\r\n"), "/usr/my pbs");
-    EXPECT_EQ(place_of_pbs({{"PBS_EXEC", "/opt/other"}}, settings), "/opt/other");
-    EXPECT_EQ(place_of_pbs({}, "PBS_EXEC="), "/opt/pbs");
+    EXPECT_EQ(pbs_prefix({}, settings), "/usr/pbs");
+    EXPECT_EQ(pbs_prefix({}, "PBS_EXEC=\"/usr/my pbs\"\r\n"), "/usr/my pbs");
+    EXPECT_EQ(pbs_prefix({{"PBS_EXEC", "/opt/other"}}, settings), "/opt/other");
+    EXPECT_EQ(pbs_prefix({}, "PBS_EXEC="), "/opt/pbs");
 }
 
 }  // namespace

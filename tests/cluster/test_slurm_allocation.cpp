@@ -39,7 +39,7 @@ TEST(SlurmAllocation, WithTasksAskedFor) {
     environment.set("SLURM_TASKS_PER_NODE", "2,1");
     EXPECT_EQ(slurm_allocation(environment), (Allocation{.job_id = "4",
                                                          .nodes = {{"node1", 2}, {"node2", 1}},
-                                                         .tasks_were_asked_for = true,
+                                                         .task_count_requested = true,
                                                          .gpus_of_node = 2}));
 }
 

@@ -17,7 +17,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 #include "comm/node_board.hpp"
 #include "comm/shared_messages.hpp"
 
@@ -55,7 +55,7 @@ void on_a_board(const std::function<void(int, NodeBoard&)>& action) {
     for (std::size_t rank = 0; rank < ranks; ++rank) parts.push_back(memory.data() + rank * bytes);
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < ranks; ++rank)
-        threads.push_back(quiet_thread<std::jthread>([&, rank] {
+        threads.push_back(signal_free_thread<std::jthread>([&, rank] {
             NodeBoard board(rank, parts);
             action(rank, board);
         }));
@@ -219,7 +219,7 @@ TEST(SharedMemoryThreads, MessagesInBlocksThatAreUsedAgain) {
             }
         }
     };
-    const auto sender = quiet_thread<std::jthread>(send);
+    const auto sender = signal_free_thread<std::jthread>(send);
     for (std::size_t i = 0; i < messages; ++i) {
         const auto message = receive(i);
         ASSERT_EQ(static_cast<std::size_t>(std::ranges::count(message.bytes(), static_cast<std::byte>(i))),

@@ -23,7 +23,7 @@ void wait_until_it_answers(const elastic::EtcdAccess& access) {
             return;
         } catch (const elastic::EtcdRefused&) {
             return;  // it wants a user
-        } catch (const elastic::EtcdAway&) {
+        } catch (const elastic::EtcdUnavailable&) {
             if (std::chrono::steady_clock::now() > give_up_at) throw;
             std::this_thread::sleep_for(milliseconds(50));
         }

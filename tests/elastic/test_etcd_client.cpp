@@ -141,7 +141,7 @@ TEST_F(EtcdClientTest, ComesBackWithItsServer) {
     const auto lease = client.grant(60);
     client.put(Change::put("k", "1", lease.id));
     server.kill();
-    EXPECT_THAT(message_of<EtcdAway>([&] { client.get("k"); }), HasSubstr(server.url()));
+    EXPECT_THAT(message_of<EtcdUnavailable>([&] { client.get("k"); }), HasSubstr(server.url()));
     server.start();
     EXPECT_EQ(client.get("k").keys.at(0).value, "1");
     EXPECT_GT(client.keep_alive(lease.id).seconds, 0) << "leases outlive a restart";
@@ -152,8 +152,8 @@ TEST_F(EtcdClientTest, WaitsForASilentServerOnlySoLong) {
     EtcdClient client(server.access(), {.connect = milliseconds(300), .request = milliseconds(300)});
     client.put(Change::put("k", "1"));
     server.freeze();
-    EXPECT_THROW(client.get("k"), EtcdAway);
-    EXPECT_THROW(client.changed_since("k", 1, milliseconds(300)), EtcdAway)
+    EXPECT_THROW(client.get("k"), EtcdUnavailable);
+    EXPECT_THROW(client.changed_since("k", 1, milliseconds(300)), EtcdUnavailable)
         << "a watch that does not even begin";
     server.thaw();
     EXPECT_EQ(client.get("k").keys.size(), 1U);
@@ -166,7 +166,7 @@ TEST_F(EtcdClientTest, IsInterrupted) {
     std::thread waiting([&] {
         try {
             client.changed_since("k", 1, std::chrono::hours(1));
-        } catch (const EtcdAway&) {
+        } catch (const EtcdUnavailable&) {
             away = true;
         }
     });
@@ -174,7 +174,7 @@ TEST_F(EtcdClientTest, IsInterrupted) {
     client.interrupt();
     waiting.join();
     EXPECT_TRUE(away);
-    EXPECT_THROW(client.get("k"), EtcdAway);
+    EXPECT_THROW(client.get("k"), EtcdUnavailable);
 }
 
 TEST_F(EtcdClientTest, LogsInAndAgainWhenItsTokenIsGone) {
@@ -235,7 +235,7 @@ TEST_F(EtcdClientTest, SpeaksTlsWithCertificates) {
 TEST(EtcdClient, SaysWhichEndpointsAreAway) {
     const auto first = free_endpoint(), second = free_endpoint();
     EtcdClient client({.endpoints = {first, second}});
-    EXPECT_THAT(message_of<EtcdAway>([&] { client.grant(5); }),
+    EXPECT_THAT(message_of<EtcdUnavailable>([&] { client.grant(5); }),
                 AllOf(HasSubstr(first), HasSubstr(second), HasSubstr("refused")));
 }
 

@@ -177,10 +177,10 @@ TEST_F(MembershipTest, RidesOutAnEtcdThatIsAway) {
     Membership first(options("10.0.0.1"));
     ASSERT_TRUE(first.become_coordinator());
     server_->kill();
-    const auto away = wait_until(first, [](const Seen& seen) { return seen.away_since.has_value(); });
+    const auto away = wait_until(first, [](const Seen& seen) { return seen.unavailable_since.has_value(); });
     EXPECT_THAT(away.view.names(), ElementsAre("10.0.0.1")) << "as it was";
     server_->start();
-    const auto back = wait_until(first, [](const Seen& seen) { return !seen.away_since; });
+    const auto back = wait_until(first, [](const Seen& seen) { return !seen.unavailable_since; });
     EXPECT_NE(back.view.node("10.0.0.1"), nullptr);
     EXPECT_TRUE(back.is_coordinator());
 }
@@ -265,8 +265,8 @@ TEST_F(MembershipTest, TheFenceAsksWhatIsSeen) {
 }
 
 TEST(Lease, IsLongEnoughToStopTheJobWithin) {
-    EXPECT_EQ(Membership::sufficient_lease(60, milliseconds(17'000)), 60);
-    EXPECT_GT(Membership::sufficient_lease(10, milliseconds(17'000)), 17);
+    EXPECT_EQ(Membership::min_lease(60, milliseconds(17'000)), 60);
+    EXPECT_GT(Membership::min_lease(10, milliseconds(17'000)), 17);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ def left_on_the_screen(text):
     return "\n".join(lines)
 
 
-def without_times(text):
+def without_timestamps(text):
     return TIMES.sub("", text)
 
 
@@ -90,7 +90,7 @@ def test_a_line_changes_on_a_terminal_and_leaves_nothing(native, tmp_path, job, 
     of_minutes = [line for line in quiet.stdout.splitlines() if LINE.fullmatch(line)]
     assert "\r" not in quiet.stdout and len(of_minutes) <= minutes, "without a terminal it is a line a minute"
     others = "".join(line for line in quiet.stdout.splitlines(keepends=True) if line.strip("\n") not in of_minutes)
-    assert without_times(left_on_the_screen(text)) == without_times(others)
+    assert without_timestamps(left_on_the_screen(text)) == without_timestamps(others)
 
 
 @pytest.mark.parametrize("how", ["--no-progress", "dumb", "piped"])

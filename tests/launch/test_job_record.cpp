@@ -36,7 +36,7 @@ JobRecord example() {
             .socket = "/tmp/dtrain.x/control",
             .size = 2,
             .hosts = {"node1", "node2"},
-            .pid_space = "boot pid:[1]"};
+            .pid_scope = "boot pid:[1]"};
 }
 
 TEST(JobRecord, IsReadAsItWasWritten) {
@@ -94,11 +94,11 @@ TEST(JobRecord, FilesOfAFolder) {
 
 TEST(JobRecord, OneOfAnOlderDtrainIsRead) {
     auto text = to_json(example());
-    const std::string newer = R"(,"pid_space":"boot pid:[1]")";
+    const std::string newer = R"(,"pid_scope":"boot pid:[1]")";
     const auto at = text.find(newer);
     ASSERT_NE(at, std::string::npos) << text;
     auto older = example();
-    older.pid_space = "";
+    older.pid_scope = "";
     EXPECT_EQ(parse_record(text.erase(at, newer.size())), older);
 }
 
@@ -109,18 +109,18 @@ TEST(JobRecord, LostOnesAreRemovedWhereThatCanBeTold) {
     ASSERT_FALSE(here.empty());
     const auto own_start = stat_of(::getpid())->start_time;
     const JobRecord running{
-        .job = "running", .host = "node1", .pid = ::getpid(), .started = own_start, .pid_space = here};
+        .job = "running", .host = "node1", .pid = ::getpid(), .started = own_start, .pid_scope = here};
     const JobRecord lost{
-        .job = "lost", .host = "node1", .pid = 1, .started = own_start + 1, .pid_space = here};
+        .job = "lost", .host = "node1", .pid = 1, .started = own_start + 1, .pid_scope = here};
     auto elsewhere = lost, of_another_boot = lost, of_an_older_dtrain = lost;
     elsewhere.host = "node2";
     of_another_boot.pid = 2;
-    of_another_boot.pid_space = "boot pid:[1]";
+    of_another_boot.pid_scope = "boot pid:[1]";
     of_an_older_dtrain.pid = 3;
-    of_an_older_dtrain.pid_space = "";
+    of_an_older_dtrain.pid_scope = "";
     for (const auto& record : {running, lost, elsewhere, of_another_boot, of_an_older_dtrain})
         write_record(jobs, record);
-    remove_lost(jobs, "node1");
+    remove_dead_records(jobs, "node1");
     EXPECT_THAT(read_records(jobs),
                 UnorderedElementsAre(running, elsewhere, of_another_boot, of_an_older_dtrain));
 }

@@ -130,14 +130,15 @@ TEST(RanksWaitedFor, AreThoseOfTheJob) {
 }
 
 TEST(VainWait, IsTheLastOneInALog) {
-    EXPECT_EQ(vain_wait("step 3\nmine: barrier number 12 waited 60.0 s for rank 1 (did not answer)\n\nbye\n"),
-              "barrier number 12 waited 60.0 s for rank 1 (did not answer)");
-    EXPECT_EQ(vain_wait("allreduce number 1 waited 3.0 s for rank 0 (x)"),
+    EXPECT_EQ(
+        timeout_error("step 3\nmine: barrier number 12 waited 60.0 s for rank 1 (did not answer)\n\nbye\n"),
+        "barrier number 12 waited 60.0 s for rank 1 (did not answer)");
+    EXPECT_EQ(timeout_error("allreduce number 1 waited 3.0 s for rank 0 (x)"),
               "allreduce number 1 waited 3.0 s for rank 0 (x)");
     for (const char* other :
          {"", "ticket number 12 waited long for rank 1 (x)", " number 1 waited 1 s for rank 0",
           "the number of it waited 3.0 s for me", "barrier number 1: this rank, 0, came late"})
-        EXPECT_EQ(vain_wait(other), std::nullopt) << other;
+        EXPECT_EQ(timeout_error(other), std::nullopt) << other;
 }
 
 TEST(LoaderComplaint, OfTheLastProgramThatLacksALibrary) {

@@ -119,7 +119,7 @@ TEST(Srun, WhatSbatchAskedForDoesNotChangeTheStep) {
 
 TEST(SrunPlan, OneRankPerGpuWithOneTaskANode) {
     auto allocation = two_nodes(4);
-    allocation.tasks_were_asked_for = true;
+    allocation.task_count_requested = true;
     const auto plan = plan_for("", {.allocation = allocation});
     EXPECT_EQ(plan.size(), 8);
     EXPECT_THAT(plan.nodes[1].ranks[3].gpus, ElementsAre("3"));
@@ -129,7 +129,7 @@ TEST(SrunPlan, OneRankPerGpuWithOneTaskANode) {
 }
 
 TEST(SrunPlan, SeveralTasksANodeAreTheRanks) {
-    Allocation allocation{.job_id = "77", .nodes = {{"a", 3}, {"b", 1}}, .tasks_were_asked_for = true};
+    Allocation allocation{.job_id = "77", .nodes = {{"a", 3}, {"b", 1}}, .task_count_requested = true};
     const auto plan = plan_for("", {.allocation = allocation});
     EXPECT_EQ(srun_hostfile(plan), "a\na\na\nb\n");
     EXPECT_EQ(plan.endpoints.trainers.size(), 4U);
@@ -141,7 +141,7 @@ TEST(SrunPlan, SeveralTasksANodeAreTheRanks) {
 
 TEST(SrunPlan, TasksThatDoNotDivideTheGpusAreRefused) {
     Allocation allocation{
-        .job_id = "77", .nodes = {{"a", 3}, {"b", 3}}, .tasks_were_asked_for = true, .gpus_of_node = 4};
+        .job_id = "77", .nodes = {{"a", 3}, {"b", 3}}, .task_count_requested = true, .gpus_of_node = 4};
     EXPECT_THAT([&] { plan_for("", {.allocation = allocation}); },
                 refuses("3 tasks and 4 GPUs", "--nproc_per_node"));
     EXPECT_EQ(plan_for("--nproc_per_node 2", {.allocation = allocation}).size(), 4);
@@ -166,7 +166,7 @@ TEST(SrunPlan, NoGpusWithoutAnyInTheAllocation) {
 }
 
 TEST(SrunPlan, OneOwnNodeHasPortsOfTheKernelsChoice) {
-    Allocation one{.job_id = "77", .nodes = {{"node1", 2}}, .tasks_were_asked_for = true};
+    Allocation one{.job_id = "77", .nodes = {{"node1", 2}}, .task_count_requested = true};
     const auto first_port = [](const Plan& plan) {
         return cluster::port_of(plan.endpoints.trainers.front());
     };

@@ -76,8 +76,8 @@ class TimeoutTest : public testing::Test {
         for (int node = 1; node <= count; ++node) {
             const auto& options =
                 options_.emplace_back(std::make_unique<AgentOptions>(options_of(node, port_)));
-            agents_.push_back(
-                std::make_unique<Following>(*options, connected(), time_to_prove, [this] { return now_; }));
+            agents_.push_back(std::make_unique<Following>(*options, connected(), authentication_timeout,
+                                                          [this] { return now_; }));
         }
     }
 
@@ -173,7 +173,7 @@ TEST_F(TimeoutTest, WhoProvesNoKeyIsGivenUpByBothSides) {
     const auto silent = listen_at("127.0.0.1", 0);
     const auto options = options_of(1, port_of(silent));
     auto socket = connect_to("127.0.0.1", options.port, seconds(5));
-    Following agent(options, std::move(std::get<FileDescriptor>(socket)), time_to_prove,
+    Following agent(options, std::move(std::get<FileDescriptor>(socket)), authentication_timeout,
                     [this] { return now_; });
     const auto unauthenticated = connected();
     for (int round = 0; round < 10; ++round) {
@@ -182,7 +182,7 @@ TEST_F(TimeoutTest, WhoProvesNoKeyIsGivenUpByBothSides) {
     }
     EXPECT_EQ(agent.lost(), "");
     EXPECT_TRUE(agent.is_unauthenticated());
-    now_ += time_to_prove + seconds(1);
+    now_ += authentication_timeout + seconds(1);
     agent.reactor().serve();
     coordinator_->reactor().serve();
     EXPECT_THAT(agent.lost(), HasSubstr("has not answered for 5 s"));

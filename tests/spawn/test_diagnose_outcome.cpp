@@ -15,8 +15,10 @@ namespace {
 
 class Diagnosis : public testing::Test {
   protected:
-    void report(const std::string& text) const { replace_passing_file(folder_.report(), text, 0600); }
-    void messages(const std::string& text) const { replace_passing_file(folder_.messages(), text, 0600); }
+    void report(const std::string& text) const { replace_file_without_sync(folder_.report(), text, 0600); }
+    void messages(const std::string& text) const {
+        replace_file_without_sync(folder_.messages(), text, 0600);
+    }
 
     void failures(const std::vector<Failure>& in_turn) const {
         for (const auto& [rank, message] : in_turn) {

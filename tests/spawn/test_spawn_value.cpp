@@ -79,11 +79,11 @@ TEST(SpawnValue, WhatIsCutOffIsRefused) {
 }
 
 TEST(SpawnValue, CallsTravel) {
-    using spawning::CallSoFar;
-    expect_travels(CallSoFar{4, "", {}});
-    expect_travels(CallSoFar{0, "nprocs is 0", {}});
-    expect_travels(CallSoFar{2, "", spawning::Results{"", "b"}});
-    expect_travels(CallSoFar{2, "", spawning::Failure{1, "rank 1 of 2: no"}});
+    using spawning::CallState;
+    expect_travels(CallState{4, "", {}});
+    expect_travels(CallState{0, "nprocs is 0", {}});
+    expect_travels(CallState{2, "", spawning::Results{"", "b"}});
+    expect_travels(CallState{2, "", spawning::Failure{1, "rank 1 of 2: no"}});
 }
 
 }  // namespace

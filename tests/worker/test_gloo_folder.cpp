@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 #include "support/temporary_folder.hpp"
 #include "worker/gloo_folder.hpp"
 
@@ -42,7 +42,7 @@ TEST(GlooFolder, IsOnlyOneAlsoWhenAllAskAtOnce) {
     {
         std::vector<std::jthread> ranks;
         for (auto& name : names)
-            ranks.push_back(quiet_thread<std::jthread>([&] { name = folder_of(logs, "job"); }));
+            ranks.push_back(signal_free_thread<std::jthread>([&] { name = folder_of(logs, "job"); }));
     }
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 1U);
 }

@@ -104,7 +104,7 @@ bool Client::take_message() {
     if (reader.header().kind == MessageKind::failed && std::ranges::find(saves_, request) == saves_.end()) {
         ServerError refused(server, std::string(reader.text()));
         if (reader.header().steps == 0) throw refused;
-        refused_for_room_ = std::move(refused);
+        size_error_ = std::move(refused);
         return true;
     }
     auto& answer = answer_to(request, server, reader.header().kind);
@@ -132,7 +132,7 @@ template <class Condition>
 void Client::wait_until(const Condition& condition, const char* what, int server) {
     auto backoff = transport_->is_crowded() ? comm::Backoff(true) : comm::Backoff(false, poll_yields_alone);
     while (!condition()) {
-        if (refused_for_room_) check_room();
+        if (size_error_) check_room();
         if (take_message()) {
             backoff.renew();
             continue;

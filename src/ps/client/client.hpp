@@ -16,13 +16,13 @@
 #include <dtrain/server_mode.hpp>
 
 #include "comm/transport.hpp"
-#include "ps/client/table_room.hpp"
+#include "ps/client/table_sizes.hpp"
 #include "ps/table/distinct_ids.hpp"
 #include "ps/wire/message.hpp"
 
 namespace dtrain::ps {
 
-/// A server could not fulfil a request.
+/// A server could not run_as_rank a request.
 class ServerError : public Error {
   public:
     ServerError(int server, const std::string& why);
@@ -178,12 +178,12 @@ class Client {
 
     /// Whether to send an open message before adding `more` bytes: it would become too long and already has a
     /// reasonable size.
-    static bool leaves_before(std::size_t bytes, std::size_t more) {
+    static bool must_flush_before(std::size_t bytes, std::size_t more) {
         return bytes + more > full_message && bytes > full_message / 8;
     }
 
     class PullMessages;
-    class RowsThatCome;
+    class PulledRows;
 
     struct Gradients {
         std::vector<std::int64_t> ids;
@@ -222,7 +222,7 @@ class Client {
     void note_sizes(int server, MessageReader reader);
     void check_room();
     void throw_when_passed();
-    void take_turn(SizesTurn turn);
+    void take_turn(ReportLock turn);
     std::uint64_t ask_sizes();  ///< @returns total number of rows evicted so far
     void renew_sizes();
     int server_of_rank(int rank) const;
@@ -231,7 +231,7 @@ class Client {
     MessageWriter take_push(int server);
     void send_push(int server, std::uint32_t steps);
     void send_ends(std::uint32_t steps);
-    bool leaves_with_step() const;
+    bool is_sent_with_step() const;
     void send_rows(std::uint32_t table);
     bool has_statistics(std::uint32_t table) const;
     std::size_t width_to_push(std::uint32_t table) const;
@@ -271,10 +271,10 @@ class Client {
     std::vector<bool> are_new_;                  ///< dense values may be taken, by server
     std::vector<RowRequest> prefetched_;
     std::vector<std::uint64_t> saves_;  ///< by server; empty: no save is in progress
-    TableRoom room_;
-    std::optional<ServerError> refused_for_room_;  ///< from a server that alone exceeds a table's limit
+    TableSizes room_;
+    std::optional<ServerError> size_error_;  ///< from a server that alone exceeds a table's limit
     bool is_checking_room_ = false;
-    bool space_is_reported_ = false;
+    bool limit_is_reported_ = false;
     DistinctIds distinct_;
     struct AskedBatches {
         std::array<DistinctIds, 2> newest;  ///< one of them may be a prefetch

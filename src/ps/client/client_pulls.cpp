@@ -22,7 +22,7 @@ class Client::PullMessages {
         auto& open = open_[server];
         const auto bytes =
             MessageWriter::bytes_of_rows(wanted.ids.size(), client_->options_.widths[wanted.table]);
-        if (open && leaves_before(open->answer_bytes, bytes)) send(server);
+        if (open && must_flush_before(open->answer_bytes, bytes)) send(server);
         if (!open) open.emplace(begun(server, wanted));
         open->answer_bytes += bytes;
         return write(*open, wanted);
@@ -138,17 +138,17 @@ void Client::drop_rows(const RowRequest& asked) {
 
 /// Reads the rows of a request, in any order of servers, but sequentially for each server. Waits for messages
 /// as needed, and releases each message once it is read.
-class Client::RowsThatCome {
+class Client::PulledRows {
   public:
-    RowsThatCome(Client& client, const RowRequest& asked)
+    PulledRows(Client& client, const RowRequest& asked)
         : client_(&client),
           asked_(&asked),
           width_(client.options_.widths[asked.table]),
           max_(client.message_rows(asked.table)),
           parts_(asked.counts.size()) {}
-    RowsThatCome(const RowsThatCome&) = delete;
-    RowsThatCome& operator=(const RowsThatCome&) = delete;
-    ~RowsThatCome() {
+    PulledRows(const PulledRows&) = delete;
+    PulledRows& operator=(const PulledRows&) = delete;
+    ~PulledRows() {
         for (const auto& part : parts_)
             if (part.request != 0) client_->forget(part.request);
     }
@@ -200,7 +200,7 @@ void Client::take_rows(const RowRequest& asked, std::span<float> out) {
     const auto server_of = [&](std::size_t place) {
         return asked.servers.empty() ? 0 : asked.servers[place];
     };
-    RowsThatCome rows(*this, asked);
+    PulledRows rows(*this, asked);
     if (!asked.places.empty()) {
         std::vector<std::size_t> firsts;  // index in `out` of the first row of each distinct id
         for (std::size_t i = 0; i < asked.places.size(); ++i) {

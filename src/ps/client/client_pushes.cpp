@@ -65,7 +65,7 @@ void Client::push_rows(std::uint32_t table, std::span<const std::int64_t> ids,
     const auto width = width_to_push(table);
     if (has_statistics(table)) gradients = with_statistics(gradients, options_.widths[table], clicks);
     auto& waiting = gradients_[table];
-    const bool leaves_now = last && leaves_with_step();
+    const bool leaves_now = last && is_sent_with_step();
     if (leaves_now && waiting.lists == 0) return write_rows(table, ids, gradients, true);
     if (waiting.lists++ == 0) {
         waiting.ids.assign(ids.begin(), ids.end());
@@ -81,7 +81,7 @@ void Client::push_rows(std::uint32_t table, std::span<const std::int64_t> ids,
 }
 
 // Whether the gradients of this step are sent at its end, not merged with those of another step.
-bool Client::leaves_with_step() const {
+bool Client::is_sent_with_step() const {
     return options_.mode != ServerMode::async || (merged_steps_ == 0 && is_all_applied());
 }
 
@@ -194,7 +194,7 @@ MessageWriter::Rows Client::add_rows(int server, std::uint32_t table, std::size_
     const auto width = width_to_push(table);
     const auto bytes = MessageWriter::bytes_of_rows(count, width);
     const auto& open = pushes_[static_cast<std::size_t>(server)];
-    if (open && leaves_before(open->size(), bytes)) send_push(server, 0);
+    if (open && must_flush_before(open->size(), bytes)) send_push(server, 0);
     return open_push(server, bytes).add_rows(table, count, width, ids_are_new_);
 }
 

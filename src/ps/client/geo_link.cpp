@@ -203,7 +203,7 @@ void GeoLink::pull_parameters(const State& state) {
         }
     }
     client_->drop_dense_values();
-    for (auto& table : tables_) table.rows.forget_asked();
+    for (auto& table : tables_) table.rows.clear_requested();
 }
 
 void GeoLink::finish() {

@@ -64,9 +64,9 @@ LocalRows::Rows LocalRows::find(std::span<const std::int64_t> ids) {
 std::vector<std::byte*> LocalRows::ask(Rows rows) {
     std::vector<std::byte*> asked;
     for (auto* const row : rows) {
-        auto& asked_in = parts_of(row).header->asked_in;
-        if (asked_in == period_ || (keeps_all_ && asked_in != 0)) continue;
-        asked_in = period_;
+        auto& requested_in = parts_of(row).header->requested_in;
+        if (requested_in == period_ || (keeps_all_ && requested_in != 0)) continue;
+        requested_in = period_;
         asked.push_back(row);
     }
     return asked;
@@ -163,7 +163,7 @@ std::vector<std::byte*> LocalRows::take_changes(float share, std::vector<float>&
         for (std::size_t j = 0; j < width_; ++j) changes[i * width_ + j] = share * (base[j] - weights[j]);
         std::copy_n(weights, width_, base);
         header->changed = 0;
-        header->asked_in = period_;
+        header->requested_in = period_;
     }
     return std::exchange(changed_, {});
 }

@@ -56,7 +56,7 @@ class LocalRows {
     std::vector<std::byte*> take_changes(float share, std::vector<float>& changes);
 
     /// Marks all rows as not requested. Call only when no changes are left to send.
-    void forget_asked() { ++period_; }
+    void clear_requested() { ++period_; }
 
     /// From now on, a row that was requested once is never requested again: nobody else changes it.
     void keep_all() { keeps_all_ = true; }
@@ -80,8 +80,8 @@ class LocalRows {
 
   private:
     struct Header {
-        std::uint32_t asked_in;  ///< period in which it was last requested; 0: never
-        std::uint32_t place;     ///< 1-based index among the rows with gradients of this step; 0: none
+        std::uint32_t requested_in;  ///< period in which it was last requested; 0: never
+        std::uint32_t place;         ///< 1-based index among the rows with gradients of this step; 0: none
         std::uint32_t changed;
     };
     struct Parts {

@@ -11,7 +11,8 @@ SaveInfo info_of_save(const std::filesystem::path& folder) {
     return making_sense(folder, [&] {
         const auto manifest = read_manifest(folder);
         SaveInfo info{.servers = static_cast<int>(manifest.at("servers").size())};
-        for (const auto& save : chain_of(folder, manifest)) info.needs.push_back(save.filename().string());
+        for (const auto& save : chain_folders(folder, manifest))
+            info.needs.push_back(save.filename().string());
         info.needs.pop_back();
         return info;
     });

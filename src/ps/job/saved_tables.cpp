@@ -11,7 +11,7 @@ namespace dtrain::ps {
 
 SavedTables::SavedTables(const std::filesystem::path& folder) {
     auto own = read_manifest(folder);
-    auto chain = chain_of(folder, own);
+    auto chain = chain_folders(folder, own);
     chain.pop_back();
     for (const auto& needed : chain) saves_.push_back({needed, read_manifest(needed)});
     saves_.push_back({folder, std::move(own)});

@@ -28,7 +28,7 @@ ServerParts load(const ServerPlan& plan, const std::filesystem::path& folder) {
         DensePart(plan.program, plan.blocks, plan.sources, plan.seed, plan.threads, plan.device),
         {},
         steps_of(folder, servers.at(0))};
-    SavedDense(folder, servers).fill(plan.program, parts.dense.state_to_set());
+    SavedDense(folder, servers).fill(plan.program, parts.dense.mutable_state());
     for (const auto& [options, rate, spill] : plan.tables)
         parts.tables.push_back(
             {load_table(options, saved.chain(options.name), plan.share, spill).table, rate});

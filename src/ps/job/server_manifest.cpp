@@ -105,7 +105,7 @@ json read_manifest(const std::filesystem::path& folder) {
     return *std::move(manifest);
 }
 
-std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder, const json& manifest) {
+std::vector<std::filesystem::path> chain_folders(const std::filesystem::path& folder, const json& manifest) {
     std::vector<std::filesystem::path> chain;
     for (const auto& each : manifest.value("needs", json::array())) {
         const auto name = each.get<std::string>();
@@ -122,7 +122,7 @@ std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder,
 std::vector<std::string> needs_of(const std::filesystem::path& folder) {
     std::vector<std::string> needs;
     try {
-        for (const auto& each : chain_of(folder, read_manifest(folder)))
+        for (const auto& each : chain_folders(folder, read_manifest(folder)))
             needs.push_back(each.filename().string());
         needs.pop_back();
     } catch (const std::exception&) {

@@ -35,8 +35,8 @@ void write_manifest(const std::filesystem::path& folder, std::span<const std::st
 nlohmann::json read_manifest(const std::filesystem::path& folder);
 
 /// The folders that it builds on, followed by itself. @throws UsageError if the manifest names something else
-std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder,
-                                            const nlohmann::json& manifest);
+std::vector<std::filesystem::path> chain_folders(const std::filesystem::path& folder,
+                                                 const nlohmann::json& manifest);
 
 /// Names of the sibling folders that a checkpoint builds on; empty if it has no readable manifest.
 std::vector<std::string> needs_of(const std::filesystem::path& folder);

@@ -98,7 +98,7 @@ void MetricsOutput::write(Server& server) {
 void MetricsOutput::write_files(const std::string& line, const std::string& text) {
     try {
         append(lines(), line);
-        if (prometheus_ != nullptr) replace_passing_file(prometheus(), text, readable);
+        if (prometheus_ != nullptr) replace_file_without_sync(prometheus(), text, readable);
     } catch (const std::exception& failed) {
         if (std::exchange(has_complained_, true)) return;
         write_all(STDERR_FILENO, fmt::format("dtrain: parameter server {} cannot write its metrics: {}\n",

@@ -106,7 +106,7 @@ void DensePart::bring() {
     are_brought_ = true;
 }
 
-const State& DensePart::state_to_set() {
+const State& DensePart::mutable_state() {
     are_brought_ = false;
     return executor_.state();
 }

@@ -60,7 +60,7 @@ class DensePart {
     /// Blocks and optimizer state, for reading.
     const State& state() const { return executor_.state(); }
     /// The same for writing, before any other call.
-    const State& state_to_set();
+    const State& mutable_state();
     std::size_t state_bytes() const { return state_bytes_; }
 
     /// "CPU", "GPU 0, NVIDIA H200"

@@ -247,7 +247,7 @@ void Server::answer(std::size_t trainer, const comm::Message& asked) {
     const MessageReader reader(asked.content.bytes());
     try {
         if (reader.header().kind == MessageKind::save) {
-            bring_dense();
+            copy_dense_to_host();
             if (!save_.begin(asked)) ++counts_.refused;
         } else if (reader.header().kind == MessageKind::day) {
             begin_day(trainer, reader);

@@ -179,7 +179,7 @@ class Server {
     void take_gradients(int source, const std::vector<comm::Message>& messages);
     void update(std::uint32_t steps = 1);
     void update_tables();
-    void bring_dense();
+    void copy_dense_to_host();
     void recycle(std::vector<comm::Message>& messages);
 
     ServerOptions options_;

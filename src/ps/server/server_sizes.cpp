@@ -7,8 +7,8 @@
 namespace dtrain::ps {
 
 void Server::report_sizes(std::size_t trainer, const MessageHeader& asked) {
-    const auto turn = static_cast<SizesTurn>(asked.steps);
-    if (turn == SizesTurn::takes) {
+    const auto turn = static_cast<ReportLock>(asked.steps);
+    if (turn == ReportLock::takes) {
         if (turn_.value_or(trainer) != trainer) {
             waiting_for_turn_.push_back({trainer, asked});
             return;
@@ -16,7 +16,7 @@ void Server::report_sizes(std::size_t trainer, const MessageHeader& asked) {
         turn_ = trainer;
     }
     reply_with_sizes(trainer, {.kind = MessageKind::sized, .step = steps_, .request = asked.request});
-    if (turn == SizesTurn::gives_back) give_turn_back(trainer);
+    if (turn == ReportLock::gives_back) give_turn_back(trainer);
 }
 
 void Server::give_turn_back(std::size_t trainer) {

@@ -31,7 +31,7 @@ void Server::take_gradients(int source, const std::vector<comm::Message>& messag
 }
 
 // Errors of an update on a GPU appear here, where the server waits for it.
-void Server::bring_dense() {
+void Server::copy_dense_to_host() {
     try {
         dense_.bring();
     } catch (const Error& failed) {

@@ -13,7 +13,7 @@ void Server::give_values(std::size_t trainer, MessageReader reader) {
     bool asks_dense = false;
     while (const auto section = reader.next()) {
         if (section->table == dense_parameters) {
-            bring_dense();
+            copy_dense_to_host();
             dense_.read(section->first, writer.add_dense(section->first, section->count));
             asks_dense = true;
             continue;

@@ -118,7 +118,7 @@ bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
 void BulkLoad::copy(std::span<const std::byte> rows, std::uint32_t first) const {
     const auto& arena = index_.arenas_[0];
     while (!rows.empty()) {
-        const auto together = arena.rows_behind(first, rows.size() / index_.row_bytes());
+        const auto together = arena.contiguous_rows(first, rows.size() / index_.row_bytes());
         std::memcpy(arena.row(first), rows.data(), together.size());
         rows = rows.subspan(together.size());
         first += static_cast<std::uint32_t>(together.size() / index_.row_bytes());

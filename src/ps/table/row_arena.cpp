@@ -126,7 +126,7 @@ RowSet RowArena::in_use() const {
     return rows;
 }
 
-std::span<const std::byte> RowArena::rows_behind(std::uint32_t number, std::uint64_t count) const {
+std::span<const std::byte> RowArena::contiguous_rows(std::uint32_t number, std::uint64_t count) const {
     const auto left = std::uint64_t{piece_mask_} + 1 - (number & piece_mask_);
     return {row(number), std::min(count, left) * row_bytes_};
 }

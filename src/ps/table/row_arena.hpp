@@ -74,7 +74,7 @@ class RowArena {
     std::size_t row_bytes() const { return row_bytes_; }
 
     /// The row and those after it in memory: at most `count` >= 1, fewer at the end of a piece.
-    std::span<const std::byte> rows_behind(std::uint32_t number, std::uint64_t count) const;
+    std::span<const std::byte> contiguous_rows(std::uint32_t number, std::uint64_t count) const;
 
     /// Memory taken by rows, including freed ones.
     std::size_t bytes() const;

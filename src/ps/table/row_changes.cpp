@@ -107,7 +107,7 @@ bool RowChanges::go_on(std::uint64_t rows, std::span<const RowArena> arenas) {
         run.end = std::min(run.end, run.begin + (rows - taken));
         // Rows of a run are contiguous in memory, except at the end of a piece of the arena.
         for (auto at = run.begin; at < run.end;) {
-            const auto together = arenas[arena].rows_behind(static_cast<std::uint32_t>(at), run.end - at);
+            const auto together = arenas[arena].contiguous_rows(static_cast<std::uint32_t>(at), run.end - at);
             sink->take(together);
             at += together.size() / arenas[arena].row_bytes();
         }

@@ -69,7 +69,7 @@ class RowChanges {
 
     void before_erase(const RowPlace& place, std::span<const std::byte> row);
 
-    void after_birth(const RowPlace& place) {
+    void after_insert(const RowPlace& place) {
         if (tracks_) changed_[place.arena].insert(place.number);
     }
 

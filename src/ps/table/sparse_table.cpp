@@ -86,7 +86,7 @@ void SparseTable::check_sizes(std::size_t ids, std::size_t floats) const {
 FoundRow SparseTable::make_row(const HashedId& id) {
     const auto row = index_.add(id);
     begin_row(id.id, row);
-    changes_.after_birth(row.place);
+    changes_.after_insert(row.place);
     ++counts_.inserted;
     return row;
 }
@@ -133,7 +133,7 @@ void SparseTable::pull(std::span<const std::int64_t> ids, std::span<float> rows)
     } else {
         check_room(ids, [&](const HashedId& id) { return is_admitted_by_push(id); });
     }
-    if (is_shared(ids.size())) return pull_together(ids, rows);
+    if (is_shared(ids.size())) return pull_parallel(ids, rows);
     const auto width = options_.width;
     index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow row) {
         auto* out = &rows[i * width];

@@ -195,13 +195,13 @@ class SparseTable {
 
     void apply(const GradientBatch& batch, const RowUpdate& update);
     template <class Step>
-    void push_alone(std::span<const std::int64_t> ids, const Step& step);
+    void push_serial(std::span<const std::int64_t> ids, const Step& step);
     bool is_to_be_marked(const FoundRow& row) const;
     void mark_day(const FoundRow& row);
 
     bool is_shared(std::size_t ids) const { return team_ != nullptr && team_->is_for(ids); }
-    void give_birth(TableTeam::Left& left, const HashedId& id);
-    void pull_together(std::span<const std::int64_t> ids, std::span<float> rows);
+    void insert_row(TableTeam::Left& left, const HashedId& id);
+    void pull_parallel(std::span<const std::int64_t> ids, std::span<float> rows);
     std::vector<std::size_t> find_together(std::span<const std::int64_t> ids, std::span<float> rows) const;
     template <class Step>
     void push_together(std::span<const std::int64_t> ids, const Step& step);

@@ -26,20 +26,20 @@ void in_rounds(std::size_t ids, const Function& function) {
 
 }  // namespace
 
-void SparseTable::give_birth(Left& left, const HashedId& id) {
+void SparseTable::insert_row(Left& left, const HashedId& id) {
     left.row = index_.add(id);
     left.fate = Fate::inserted;
-    changes_.after_birth(left.row.place);
+    changes_.after_insert(left.row.place);
     ++counts_.inserted;
 }
 
-void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<float> rows) {
+void SparseTable::pull_parallel(std::span<const std::int64_t> ids, std::span<float> rows) {
     const auto width = options_.width;
     const auto to = [&](std::size_t i) { return rows.subspan(i * width, width); };
     std::vector<std::int64_t> missing_ids;
     std::vector<Left*> missing;
     in_rounds(ids.size(), [&](std::size_t first, std::size_t last) {
-        team_->find(first, last, [&](std::size_t begin, std::size_t end, TableTeam::LeftOnes& left) {
+        team_->find(first, last, [&](std::size_t begin, std::size_t end, TableTeam::DeferredRows& left) {
             index_.look_up(ids.subspan(begin, end - begin), [&](std::size_t j, const HashedId& /*id*/,
                                                                 const FoundRow& row) {
                 if (row.bytes != nullptr)
@@ -49,7 +49,7 @@ void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<flo
         });
         missing_ids.clear();
         missing.clear();
-        team_->for_each_left([&](Left& left) {
+        team_->for_each_deferred([&](Left& left) {
             if (left.row.bytes != nullptr) return mark_day(left.row);
             missing_ids.push_back(ids[left.i]);
             missing.push_back(&left);
@@ -62,14 +62,14 @@ void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<flo
                 if (row.bytes != nullptr)
                     left.fate = Fate::repeated;  // inserted earlier in this round
                 else if (is_admitted_by_pull(id))
-                    give_birth(left, id);
+                    insert_row(left, id);
                 else
                     left.fate = Fate::absent;
             });
         } catch (...) {
             failure = std::current_exception();
         }
-        team_->finish([&](const TableTeam::LeftOnes& ones) {
+        team_->finish([&](const TableTeam::DeferredRows& ones) {
             for (const auto& left : ones) {
                 if (left.fate == Fate::inserted) {
                     begin_row(ids[left.i], left.row);
@@ -89,7 +89,7 @@ std::vector<std::size_t> SparseTable::find_together(std::span<const std::int64_t
                                                     std::span<float> rows) const {
     std::vector<std::size_t> missing;
     in_rounds(ids.size(), [&](std::size_t first, std::size_t last) {
-        team_->find(first, last, [&](std::size_t begin, std::size_t end, TableTeam::LeftOnes& left) {
+        team_->find(first, last, [&](std::size_t begin, std::size_t end, TableTeam::DeferredRows& left) {
             index_.look_up(
                 ids.subspan(begin, end - begin), [&](std::size_t j, const HashedId& id, const FoundRow& row) {
                     const auto i = begin + j;
@@ -97,13 +97,13 @@ std::vector<std::size_t> SparseTable::find_together(std::span<const std::int64_t
                         left.push_back({i, {}});
                 });
         });
-        team_->for_each_left([&](const Left& left) { missing.push_back(left.i); });
+        team_->for_each_deferred([&](const Left& left) { missing.push_back(left.i); });
     });
     return missing;
 }
 
 template <class Step>
-void SparseTable::push_alone(std::span<const std::int64_t> ids, const Step& step) {
+void SparseTable::push_serial(std::span<const std::int64_t> ids, const Step& step) {
     index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow row) {
         if (row.bytes == nullptr) {
             if (!is_admitted_by_push(id)) {
@@ -121,7 +121,7 @@ void SparseTable::push_alone(std::span<const std::int64_t> ids, const Step& step
 template <class Step>
 void SparseTable::push_together(std::span<const std::int64_t> ids, const Step& step) {
     in_rounds(ids.size(), [&](std::size_t first, std::size_t last) {
-        team_->find(first, last, [&](std::size_t begin, std::size_t end, TableTeam::LeftOnes& left) {
+        team_->find(first, last, [&](std::size_t begin, std::size_t end, TableTeam::DeferredRows& left) {
             std::vector<float> room(options_.width);
             index_.look_up(ids.subspan(begin, end - begin),
                            [&](std::size_t j, const HashedId& /*id*/, const FoundRow& row) {
@@ -133,19 +133,19 @@ void SparseTable::push_together(std::span<const std::int64_t> ids, const Step& s
         });
         std::exception_ptr failure;
         try {
-            team_->for_each_left([&](Left& left) {
+            team_->for_each_deferred([&](Left& left) {
                 const HashedId id(ids[left.i]);
                 if (left.row.bytes != nullptr)
                     before_change(left.row);
                 else if (is_admitted_by_push(id))
-                    give_birth(left, id);
+                    insert_row(left, id);
                 else
                     ++counts_.dropped;
             });
         } catch (...) {
             failure = std::current_exception();
         }
-        team_->finish([&](const TableTeam::LeftOnes& ones) {
+        team_->finish([&](const TableTeam::DeferredRows& ones) {
             std::vector<float> room(options_.width);
             for (std::size_t k = 0; k < ones.size(); ++k) {
                 constexpr std::size_t ahead = 8;
@@ -168,7 +168,7 @@ void SparseTable::apply(const GradientBatch& batch, const RowUpdate& update) {
             if (is_shared(batch.ids.size()))
                 push_together(batch.ids, step);
             else
-                push_alone(batch.ids, step);
+                push_serial(batch.ids, step);
         },
         update, options_.regularisation);
 }

@@ -61,7 +61,7 @@ void SparseTable::insert(const TableRow& row) {
     if (to.bytes == nullptr) {
         check_room({&row.id, 1}, [](const HashedId& /*id*/) { return true; });
         to = index_.add(id);
-        changes_.after_birth(to.place);
+        changes_.after_insert(to.place);
     } else {
         before_change(to);
     }
@@ -81,7 +81,7 @@ void SparseTable::insert_rows(std::span<const std::byte> rows) {
     index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow to) {
         if (to.bytes == nullptr) {
             to = index_.add(id);
-            changes_.after_birth(to.place);
+            changes_.after_insert(to.place);
         } else {
             before_change(to);
         }

@@ -47,7 +47,7 @@ class TableTeam {
         FoundRow row;
         Fate fate = Fate::open;
     };
-    using LeftOnes = std::vector<Left>;
+    using DeferredRows = std::vector<Left>;
 
     /// Calls function(begin, end, left) for each piece of the ids `first` to `last`, at most one round, on
     /// any thread; `left` is an empty list for this piece.
@@ -64,7 +64,7 @@ class TableTeam {
     /// Calls function(left) for each item left by the last find(), in the order of the ids, on the caller's
     /// thread.
     template <class Function>
-    void for_each_left(const Function& function) {
+    void for_each_deferred(const Function& function) {
         for (std::size_t number = 0; number < pieces_; ++number)
             for (auto& left : left_[number]) function(left);
     }
@@ -82,8 +82,8 @@ class TableTeam {
 
   private:
     WorkTeam team_;
-    std::vector<LeftOnes> left_;  // per piece of a round
-    std::size_t pieces_ = 0;      // in this round
+    std::vector<DeferredRows> left_;  // per piece of a round
+    std::size_t pieces_ = 0;          // in this round
 };
 
 }  // namespace dtrain::ps

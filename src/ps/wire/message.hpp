@@ -35,7 +35,7 @@ enum class MessageKind : std::uint16_t {
     begun,     ///< server: the day has begun; step: number of removed rows
     count,     ///< trainer: requests the counts
     counted,   ///< server: the counts, as text
-    sizes,     ///< trainer: requests the row counts of tables with a limit; see SizesTurn
+    sizes,     ///< trainer: requests the row counts of tables with a limit; see ReportLock
     sized,     ///< server: the row counts
     leave,     ///< trainer: sends nothing any more
     farewell,  ///< server: acknowledges 'leave'
@@ -53,7 +53,7 @@ bool is_answer(MessageKind kind, MessageKind asked);
 /// In a 'sizes': a trainer that is about to report that a table has too many rows takes the turn at the first
 /// server, so that no other trainer reports it too. Other requests for the turn are answered when it is given
 /// back.
-enum class SizesTurn : std::uint32_t { none, takes, gives_back };
+enum class ReportLock : std::uint32_t { none, takes, gives_back };
 
 /// Maximum number of steps that one push may end.
 inline constexpr std::uint32_t max_steps_of_push = 1'000'000;
@@ -61,7 +61,7 @@ inline constexpr std::uint32_t max_steps_of_push = 1'000'000;
 struct MessageHeader {
     MessageKind kind = MessageKind::join;
     /// push: how many steps of the trainer end with it, at most max_steps_of_push; their gradients were
-    /// summed, and schedules count all of them. 0: the same step continues. sizes: a SizesTurn. failed: 1 if
+    /// summed, and schedules count all of them. 0: the same step continues. sizes: a ReportLock. failed: 1 if
     /// a table exceeds its dict_size.
     std::uint32_t steps = 0;
     /// pull, save: how many steps of every trainer the values must contain. accept: steps so far.

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <utility>
 
-#include "base/quiet_thread.hpp"
+#include "base/signal_free_thread.hpp"
 #include "worker/end_info.hpp"
 
 namespace dtrain::native {
@@ -17,7 +17,7 @@ GpuAdvice::GpuAdvice(std::optional<std::string> visible, Report report,
       inspection_(std::move(visible)),
       xid_watch_(kernel_log),
       end_(Pipe::open()),
-      thread_(quiet_thread([this] { listen(); })) {}
+      thread_(signal_free_thread([this] { listen(); })) {}
 
 GpuAdvice::~GpuAdvice() {
     end_.write_end.reset();

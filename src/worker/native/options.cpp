@@ -135,8 +135,8 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     auto& resume_from = args.resume_from;
     if (args.job_option->count() == 0 && resume_from.ends_with(".toml")) std::swap(args.job, resume_from);
     if (!args.job.empty()) options.job = args.job;
-    options.from_the_beginning_else = resume_from == "auto";
-    if (!resume_from.empty() && !options.from_the_beginning_else) options.resume_from = resume_from;
+    options.fallback_to_start = resume_from == "auto";
+    if (!resume_from.empty() && !options.fallback_to_start) options.resume_from = resume_from;
     if (args.epochs_option->count() > 0) {
         if (args.epochs < 1) throw UsageError(fmt::format("--epochs {}: it must be 1 or more", args.epochs));
         options.epochs = args.epochs;

@@ -19,7 +19,7 @@ struct Options {
     std::optional<std::filesystem::path> job;  ///< nothing: the built-in job
     bool resume = false;
     /// --resume auto: a job without a checkpoint starts from the beginning.
-    bool from_the_beginning_else = false;
+    bool fallback_to_start = false;
     std::optional<std::filesystem::path> resume_from;  ///< nothing: the newest in the checkpoint folder
     std::optional<std::int64_t> epochs;
     std::optional<std::filesystem::path> checkpoint_dir;

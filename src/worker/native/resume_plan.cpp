@@ -32,7 +32,7 @@ std::vector<std::filesystem::path> named_checkpoints(const Options& options,
     }
     if (!options.resume) return {};
     auto found = CheckpointFolder(*settings.dir).candidates();
-    if (found.empty() && !options.from_the_beginning_else)
+    if (found.empty() && !options.fallback_to_start)
         throw UsageError(fmt::format("--resume: there is no checkpoint in {}", settings.dir->string()));
     return found;
 }
@@ -55,11 +55,11 @@ std::vector<std::filesystem::path> checkpoints_to_try(const Options& options,
     return files;
 }
 
-bool begins_without(const Options& options, const Starts& starts) {
+bool may_start_fresh(const Options& options, const Starts& starts) {
     return starts.before > 0 && !options.resume;
 }
 
-std::string begins_anew_line(const CheckpointSettings& settings, const Starts& starts) {
+std::string restart_message(const CheckpointSettings& settings, const Starts& starts) {
     if (starts.before == 0) return "";
     const auto why = settings.dir ? fmt::format("in {} is no checkpoint of this job that it could go on from",
                                                 settings.dir->string())

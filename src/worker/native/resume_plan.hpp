@@ -31,9 +31,9 @@ std::vector<std::filesystem::path> checkpoints_to_try(const Options& options,
 
 /// Whether a job that can resume from none of these starts from the beginning: true if it was restarted and
 /// its command line asked for no checkpoint.
-bool begins_without(const Options& options, const Starts& starts);
+bool may_start_fresh(const Options& options, const Starts& starts);
 
 /// The console message for a restarted job that does not resume. @return "" on the first start
-std::string begins_anew_line(const CheckpointSettings& settings, const Starts& starts);
+std::string restart_message(const CheckpointSettings& settings, const Starts& starts);
 
 }  // namespace dtrain::native

@@ -52,8 +52,8 @@ void ServerCheckpointer::by_the_first(const Action& action) const {
 }
 
 template <class Action>
-void ServerCheckpointer::or_abandon(const Action& action) const {
-    io::or_abandon(*path_, action, trainers_.rank() == 0);
+void ServerCheckpointer::or_clean_up(const Action& action) const {
+    io::or_clean_up(*path_, action, trainers_.rank() == 0);
 }
 
 void ServerCheckpointer::start(const CheckpointHeader& header) {
@@ -105,7 +105,7 @@ void ServerCheckpointer::commit() {
     } catch (const std::exception& failed) {
         error = failed.what();
     }
-    or_abandon([&] {
+    or_clean_up([&] {
         throw_together<Error>(trainers_, error);
         by_the_first([&] { complete(); });
     });
@@ -126,7 +126,7 @@ void ServerCheckpointer::complete() {
 void ServerCheckpointer::finish() {
     if (!path_) return;
     commit();
-    or_abandon([&] {
+    or_clean_up([&] {
         by_the_first([&] {
             if (!completion_.valid()) return;
             completion_.get();

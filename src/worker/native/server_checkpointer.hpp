@@ -54,7 +54,7 @@ class ServerCheckpointer final : public checkpoint::CheckpointWriter {
     void by_the_first(const Action& action) const;
     /// If `action` throws, deletes what was written of the checkpoint.
     template <class Action>
-    void or_abandon(const Action& action) const;
+    void or_clean_up(const Action& action) const;
 
     CheckpointSettings settings_;
     const ServerConnection& servers_;

@@ -123,7 +123,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         });
     };
     auto server = make_server();
-    const auto tried = unless_refused(begins_without(options, input.starts), own, [&] {
+    const auto tried = unless_refused(may_start_fresh(options, input.starts), own, [&] {
         return resume_servers(ranks, world, input.resume_from, server ? &*server : nullptr,
                               server ? std::map<std::string, std::string>() : job_fields(plan),
                               [&](const std::string& damaged) { own.complain(damaged); });

@@ -176,7 +176,7 @@ ExecutorOptions Trainer::training_options(const TrainSettings& settings, const O
             .servers = link_of(servers_)};
 }
 
-void Trainer::meet_at_servers() {
+void Trainer::synchronize_with_servers() {
     if (!is_async_) return;
     servers_->finish();
     communicator_.barrier();
@@ -185,12 +185,12 @@ void Trainer::meet_at_servers() {
 }
 
 void Trainer::synchronize() {
-    meet_at_servers();
+    synchronize_with_servers();
     trainer_.average_state();
 }
 
 void Trainer::begin_day(bool shrinks) {
-    meet_at_servers();
+    synchronize_with_servers();
     if (communicator_.rank() == 0) servers_->begin_day(static_cast<std::uint32_t>(epoch_), shrinks);
     communicator_.barrier();
 }

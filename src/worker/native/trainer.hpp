@@ -160,7 +160,7 @@ class Trainer {
     ExecutorOptions training_options(const TrainSettings& settings, const Options& options) const;
     /// In asynchronous jobs: waits for the pushes of all trainers, then pulls the resulting parameters.
     /// Collective.
-    void meet_at_servers();
+    void synchronize_with_servers();
     /// Makes the parameters the same on all ranks, with or without servers. Collective.
     void synchronize();
     void train_step();

@@ -71,7 +71,7 @@ int train(const Options& options, const Communicator& world, const std::string& 
     const bool resumes = world.sum(std::int64_t{!input.resume_from.empty()}) > 0;
     std::optional<std::filesystem::path> resumed;
     if (resumes)
-        resumed = unless_refused(begins_without(options, input.starts), console, [&] {
+        resumed = unless_refused(may_start_fresh(options, input.starts), console, [&] {
             return trainer.resume(input.resume_from,
                                   [&](const std::string& damaged) { console.complain(damaged); });
         });

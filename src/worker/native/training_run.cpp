@@ -11,7 +11,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
-#include "base/status_later.hpp"
+#include "base/status_retry_later.hpp"
 #include "base/text.hpp"
 #include "checkpoint/step_agreement.hpp"
 #include "worker/native/agreed.hpp"
@@ -178,7 +178,7 @@ int conclude(bool is_complete, const Training& training, const Trainer& trainer,
             "\nnot finished  stopped in time after {} epochs and {} steps; go on with --resume\n"
             "checkpoint    {}\n",
             trainer.epochs_done(), trainer.epoch_steps_done(), training.last_checkpoint()->string()));
-        return status_later;
+        return status_retry_later;
     }
     console.print("\n");
     if (const auto& test = training.last_test()) console.print(result_line(*test, best_auc));
@@ -205,7 +205,7 @@ int train_with(const JobInput& input, Trainer& trainer, const std::optional<std:
         console.print(fmt::format("resumed   {}: {} epochs, {} steps\n", resumed->string(),
                                   trainer.epochs_done(), trainer.steps_done()));
     else
-        console.print(begins_anew_line(job.checkpoint, input.starts));
+        console.print(restart_message(job.checkpoint, input.starts));
     console.print(fmt::format("\n{}", table_head(job.model.kind)));
 
     RunLog log({.job = job, .outputs = outputs, .ranks = ranks, .resumed = resumed}, trainer, trainers,

@@ -18,7 +18,7 @@ namespace dtrain::native {
 
 /// Trains with the input that was read. Collective over the training ranks.
 /// @param resumed the checkpoint from which it resumes, if any
-/// @return 0, or status_later if the job was stopped early
+/// @return 0, or status_retry_later if the job was stopped early
 /// @throws UsageError on all ranks if no checkpoints can be written; Error
 int train_with(const JobInput& input, Trainer& trainer, const std::optional<std::filesystem::path>& resumed,
                const Options& options, const Communicator& trainers, const JobRanks& ranks,

@@ -157,10 +157,10 @@ TEST(LocalRows, AreAskedForOnceUntilChangesAreSent) {
     rows.take_changes(1, changes);
     // The answer to the changes has row 2.
     EXPECT_THAT(LocalRows::ids_of(rows.ask(rows.find(ids))), ElementsAre(1, 3));
-    rows.forget_asked();
+    rows.clear_requested();
     EXPECT_THAT(LocalRows::ids_of(rows.ask(rows.find(ids))), ElementsAre(1, 2, 3));
     rows.keep_all();
-    rows.forget_asked();
+    rows.clear_requested();
     EXPECT_THAT(rows.ask(rows.find(ids)), IsEmpty());
 }
 

@@ -172,7 +172,7 @@ TEST_F(DenseOnAGpu, ShowsWhatWasSet) {
     auto dense = one_layer(Device::gpu(0));
     push(dense, 0);
     values_of(dense);
-    for (const auto& tensor : dense.state_to_set().tensors())
+    for (const auto& tensor : dense.mutable_state().tensors())
         if (tensor.role == Role::parameter) std::ranges::fill(tensor.view.as<float>(), 3.0F);
     EXPECT_THAT(values_of(dense), testing::Each(3.0F));
 }

@@ -102,7 +102,7 @@ class ServerTest : public testing::Test {
         send(std::move(writer));
     }
 
-    void ask_sizes(int rank, SizesTurn turn) {
+    void ask_sizes(int rank, ReportLock turn) {
         send(message(rank, {.kind = MessageKind::sizes, .steps = static_cast<std::uint32_t>(turn)}));
     }
 
@@ -187,27 +187,27 @@ TEST_F(ServerTest, TellsTheSizesOfTablesThatHaveALimit) {
     EXPECT_EQ(said_of_sizes(2), "applied 3-0");
     begin_day(1, 0, 1, true);
     EXPECT_EQ(said(1), "begun 2");
-    ask_sizes(2, SizesTurn::none);
+    ask_sizes(2, ReportLock::none);
     EXPECT_EQ(said_of_sizes(2), "sized 1-2");
     start(ServerMode::async, 0, 2, {});
     pull(1, 0);
     EXPECT_EQ(said_of_sizes(1), "values 1");
-    ask_sizes(2, SizesTurn::none);
+    ask_sizes(2, ReportLock::none);
     EXPECT_EQ(said_of_sizes(2), "sized");
 }
 
 TEST_F(ServerTest, OneTrainerAfterTheOtherHasTheTurnToSayThatATableIsFull) {
     start(ServerMode::async, 0, 4);
-    for (const int rank : {2, 1, 2, 3, 4}) ask_sizes(rank, SizesTurn::takes);
+    for (const int rank : {2, 1, 2, 3, 4}) ask_sizes(rank, ReportLock::takes);
     EXPECT_EQ(said(2), "sized");
     EXPECT_EQ(said(2), "sized");  // has it
-    ask_sizes(1, SizesTurn::none);
+    ask_sizes(1, ReportLock::none);
     EXPECT_EQ(said(1), "sized");  // that one alone
     EXPECT_EQ(said(1), "");
-    ask_sizes(4, SizesTurn::gives_back);  // has none
+    ask_sizes(4, ReportLock::gives_back);  // has none
     EXPECT_EQ(said(4), "sized");
     EXPECT_EQ(said(4), "");
-    ask_sizes(2, SizesTurn::gives_back);
+    ask_sizes(2, ReportLock::gives_back);
     EXPECT_EQ(said(2), "sized");
     EXPECT_EQ(said(1), "sized");
     EXPECT_EQ(said(3), "");

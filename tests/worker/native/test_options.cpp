@@ -41,9 +41,9 @@ TEST(Options, Everything) {
 
 TEST(Options, ResumeAutoMayBegin) {
     const auto options = parse({"my.toml", "--resume", "auto"});
-    EXPECT_TRUE(options.resume && options.from_the_beginning_else);
+    EXPECT_TRUE(options.resume && options.fallback_to_start);
     EXPECT_EQ(options.resume_from, std::nullopt);
-    EXPECT_FALSE(parse({"my.toml", "--resume"}).from_the_beginning_else);
+    EXPECT_FALSE(parse({"my.toml", "--resume"}).fallback_to_start);
     EXPECT_EQ(parse({"my.toml", "--resume", "./auto"}).resume_from, "./auto");
 }
 

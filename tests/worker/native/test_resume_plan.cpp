@@ -84,13 +84,13 @@ TEST_F(CheckpointsToTry, AreTheJobsOwnBeforeThoseWhenItIsStartedAgain) {
     EXPECT_THAT(names(typed({"--resume", "auto"}), second),
                 ElementsAre("epoch-000002.h5", "epoch-000001.h5", "epoch-000004.h5", "epoch-000003.h5"));
     EXPECT_THAT(names({}, {.run = "bb", .before = 1}), IsEmpty());
-    EXPECT_TRUE(begins_without({}, second));
-    EXPECT_FALSE(begins_without(typed({"--resume"}), second)) << "it did not begin without one";
-    EXPECT_FALSE(begins_without({}, {.run = "aa"}));
+    EXPECT_TRUE(may_start_fresh({}, second));
+    EXPECT_FALSE(may_start_fresh(typed({"--resume"}), second)) << "it did not begin without one";
+    EXPECT_FALSE(may_start_fresh({}, {.run = "aa"}));
     settings.dir.reset();
     EXPECT_THAT(names({}, second), IsEmpty());
-    EXPECT_THAT(begins_anew_line(settings, second), HasSubstr("this job keeps no checkpoints"));
-    EXPECT_EQ(begins_anew_line(settings, {.run = "aa"}), "");
+    EXPECT_THAT(restart_message(settings, second), HasSubstr("this job keeps no checkpoints"));
+    EXPECT_EQ(restart_message(settings, {.run = "aa"}), "");
 }
 
 TEST_F(CheckpointsToTry, AreWantedByResume) {

@@ -8,7 +8,7 @@ namespace dtrain {
 
 /// number / by, rounded up.
 /// @param number not negative
-constexpr std::int64_t divided_up(std::int64_t number, std::int64_t by) {
+constexpr std::int64_t ceil_div(std::int64_t number, std::int64_t by) {
     return (number + by - 1) / by;
 }
 

@@ -10,7 +10,7 @@ namespace dtrain {
 
 /// A thread with all signals blocked, so that they are delivered to the threads that handle them.
 template <class Thread = std::thread, class Body>
-Thread quiet_thread(Body&& body) {
+Thread signal_free_thread(Body&& body) {
     struct Blocked {
         sigset_t before;
         Blocked() {

@@ -17,10 +17,10 @@ struct TableLimit {
 };
 
 /// The number of rows of each table on each server, as last reported to this trainer.
-class TableRoom {
+class TableSizes {
   public:
     /// @param limits by table number; tables without a limit are ignored
-    TableRoom(std::vector<std::optional<TableLimit>> limits, std::size_t servers);
+    TableSizes(std::vector<std::optional<TableLimit>> limits, std::size_t servers);
 
     /// Whether any table has a limit.
     bool is_limited() const { return is_limited_; }

@@ -17,10 +17,10 @@ namespace dtrain::launch {
 
 /// A node that does not join may consider itself node 0 because its list is in another order. Checks in the
 /// background whether such a launcher waits there.
-class OrderProbe {
+class NodeOrderProbe {
   public:
     /// @param plan plan of this launcher, which is node 0
-    OrderProbe(const Options& options, const Plan& plan, const Environment& environment);
+    NodeOrderProbe(const Options& options, const Plan& plan, const Environment& environment);
 
     /// The answer of such a launcher; nothing until one answers. Asks the absent nodes one after the other;
     /// waits at most briefly.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "ps/client/table_room.hpp"
+#include "ps/client/table_sizes.hpp"
 
 #include <utility>
 
@@ -8,14 +8,14 @@
 
 namespace dtrain::ps {
 
-TableRoom::TableRoom(std::vector<std::optional<TableLimit>> limits, std::size_t servers) {
+TableSizes::TableSizes(std::vector<std::optional<TableLimit>> limits, std::size_t servers) {
     for (auto& limit : limits) {
         is_limited_ = is_limited_ || limit;
         tables_.push_back({std::move(limit), std::vector<std::uint64_t>(servers)});
     }
 }
 
-void TableRoom::note(std::size_t server, std::uint32_t table, std::uint64_t rows) {
+void TableSizes::note(std::size_t server, std::uint32_t table, std::uint64_t rows) {
     if (table >= tables_.size() || !tables_[table].limit) return;
     auto& known = tables_[table];
     const bool was_passed = known.is_passed();
@@ -27,7 +27,7 @@ void TableRoom::note(std::size_t server, std::uint32_t table, std::uint64_t rows
         ++passed_;
 }
 
-void TableRoom::check() const {
+void TableSizes::check() const {
     for (const auto& [limit, rows, sum] : tables_)
         if (limit && sum > limit->dict_size)
             throw DictSizeError(limit->table, limit->dict_size, RowCount{sum});

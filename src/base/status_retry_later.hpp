@@ -6,6 +6,6 @@ namespace dtrain {
 
 /// EX_TEMPFAIL of sysexits.h. Exit status of a process that stopped in time and continues when started again:
 /// a native job that has written its checkpoint after SIGUSR1 or --time-limit.
-inline constexpr int status_later = 75;
+inline constexpr int status_retry_later = 75;
 
 }  // namespace dtrain

@@ -7,6 +7,6 @@
 namespace dtrain {
 
 /// A unique id: 128 random bits in hexadecimal.
-std::string random_mark();
+std::string random_id();
 
 }  // namespace dtrain

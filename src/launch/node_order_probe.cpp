@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/order_probe.hpp"
+#include "launch/node_order_probe.hpp"
 
 #include <utility>
 #include <variant>
@@ -36,10 +36,10 @@ link::AgentOptions question_of(const Options& options, const Plan& plan, const E
 
 }  // namespace
 
-OrderProbe::OrderProbe(const Options& options, const Plan& plan, const Environment& environment)
+NodeOrderProbe::NodeOrderProbe(const Options& options, const Plan& plan, const Environment& environment)
     : options_(options), hosts_(plan.hosts()), question_(question_of(options, plan, environment)) {}
 
-std::optional<std::string> OrderProbe::complaint(const std::vector<int>& absent) {
+std::optional<std::string> NodeOrderProbe::complaint(const std::vector<int>& absent) {
     try {
         if (asking_) {
             asking_->reactor().serve();
@@ -57,7 +57,7 @@ std::optional<std::string> OrderProbe::complaint(const std::vector<int>& absent)
     return std::nullopt;
 }
 
-void OrderProbe::ask(const std::string& host) {
+void NodeOrderProbe::ask(const std::string& host) {
     const auto rendezvous = rendezvous_of(options_, {host});
     question_.coordinator = rendezvous.coordinator;
     question_.port = rendezvous.port;

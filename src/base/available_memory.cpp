@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/memory_at_hand.hpp"
+#include "base/available_memory.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -36,7 +36,7 @@ std::int64_t page_cache(const fs::path& folder, int version) {
     const std::string all = version == 2 ? "" : "total_";
     std::int64_t bytes = 0;
     for (const auto* name : {"inactive_file", "active_file"})
-        bytes += std::max<std::int64_t>(0, number_behind(folder / "memory.stat", all + name).value_or(0));
+        bytes += std::max<std::int64_t>(0, number_after(folder / "memory.stat", all + name).value_or(0));
     return bytes;
 }
 
@@ -59,13 +59,13 @@ std::optional<std::int64_t> too_little_for(std::int64_t bytes) {
     // For small sizes the query takes longer than reading the data.
     constexpr std::int64_t always_there = 16 << 20;
     if (bytes <= always_there) return std::nullopt;
-    const auto left = memory_at_hand();
+    const auto left = available_memory();
     return left && bytes > *left ? left : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::int64_t> memory_at_hand(const MemorySources& sources) {
+std::optional<std::int64_t> available_memory(const MemorySources& sources) {
     auto bytes = available_in(read_file(sources.machine).value_or(""));
     if (const auto cgroup = memory_cgroup_in(sources.cgroups, read_file(sources.membership).value_or("")))
         if (const auto left = left_in(*cgroup)) bytes = std::min(bytes.value_or(*left), *left);

@@ -19,7 +19,7 @@ struct MemorySources {
 /// Bytes that this process can still allocate: the machine's available memory, or less if the process' memory
 /// cgroup, or one above it, has a limit. Files in the page cache count as available. Nothing if the kernel
 /// does not report it.
-std::optional<std::int64_t> memory_at_hand(const MemorySources& sources = {});
+std::optional<std::int64_t> available_memory(const MemorySources& sources = {});
 
 /// Checks the available memory before allocating a size that comes from an external file.
 /// @param what names what needs the memory: "FILE: dataset 'x'"

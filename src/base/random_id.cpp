@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/random_mark.hpp"
+#include "base/random_id.hpp"
 
 #include <random>
 
@@ -8,7 +8,7 @@
 
 namespace dtrain {
 
-std::string random_mark() {
+std::string random_id() {
     std::random_device random;
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }

@@ -32,7 +32,7 @@ std::uint64_t Client::ask_sizes() {
     return evicted;
 }
 
-void Client::take_turn(SizesTurn turn) {
+void Client::take_turn(ReportLock turn) {
     const auto request = expect(0, MessageKind::sizes);
     MessageWriter writer(
         *transport_,
@@ -43,14 +43,14 @@ void Client::take_turn(SizesTurn turn) {
 }
 
 void Client::check_room() {
-    if (!room_.is_passed()) space_is_reported_ = false;
-    const bool is_news = room_.is_passed() && !space_is_reported_;
-    if (is_checking_room_ || (!refused_for_room_ && !is_news)) return;
+    if (!room_.is_passed()) limit_is_reported_ = false;
+    const bool is_news = room_.is_passed() && !limit_is_reported_;
+    if (is_checking_room_ || (!size_error_ && !is_news)) return;
     is_checking_room_ = true;
     try {
-        take_turn(SizesTurn::takes);
+        take_turn(ReportLock::takes);
         throw_when_passed();
-        take_turn(SizesTurn::gives_back);
+        take_turn(ReportLock::gives_back);
     } catch (...) {
         is_checking_room_ = false;
         throw;
@@ -59,8 +59,8 @@ void Client::check_room() {
 }
 
 void Client::throw_when_passed() {
-    if (refused_for_room_) throw ServerError(*std::exchange(refused_for_room_, std::nullopt));
-    if (space_is_reported_) return;
+    if (size_error_) throw ServerError(*std::exchange(size_error_, std::nullopt));
+    if (limit_is_reported_) return;
     // The sizes known of different servers may be from different times, and rows may have been evicted in
     // between. If no row was evicted between two rounds, all rows counted in the first round existed at its
     // end.
@@ -68,14 +68,14 @@ void Client::throw_when_passed() {
     while (room_.is_passed()) {
         const auto before = std::exchange(evicted, ask_sizes());
         if (evicted != before) continue;
-        space_is_reported_ = true;
+        limit_is_reported_ = true;
         room_.check();
     }
 }
 
 void Client::renew_sizes() {
     // A single server rejects excess rows itself.
-    if (room_.is_limited() && servers() > 1 && !space_is_reported_) ask_sizes();
+    if (room_.is_limited() && servers() > 1 && !limit_is_reported_) ask_sizes();
 }
 
 }  // namespace dtrain::ps
