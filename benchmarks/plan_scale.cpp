@@ -11,11 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "launch/carried.hpp"
-#include "launch/mpirun.hpp"
-#include "launch/plan.hpp"
-#include "launch/rank_info.hpp"
-#include "launch/report.hpp"
+#include "launch/backend/mpirun/mpirun.hpp"
+#include "launch/options/carried.hpp"
+#include "launch/outcome/rank_info.hpp"
+#include "launch/outcome/report.hpp"
+#include "launch/plan/plan.hpp"
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include "base/log_files.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"
-#include "launch/hang_report.hpp"
-#include "launch/rank_info.hpp"
-#include "launch/report_file.hpp"
+#include "launch/outcome/hang_report.hpp"
+#include "launch/outcome/rank_info.hpp"
+#include "launch/outcome/report_file.hpp"
 
 namespace dtrain::launch {
 namespace {

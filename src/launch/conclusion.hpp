@@ -12,11 +12,11 @@
 
 #include "base/oom_watch.hpp"
 #include "base/pids_watch.hpp"
-#include "launch/job_view.hpp"
-#include "launch/plan.hpp"
-#include "launch/report.hpp"
-#include "launch/run_page.hpp"
-#include "launch/watch.hpp"
+#include "launch/jobs/job_view.hpp"
+#include "launch/outcome/report.hpp"
+#include "launch/outcome/run_page.hpp"
+#include "launch/plan/plan.hpp"
+#include "launch/supervise/watch.hpp"
 
 namespace dtrain::launch {
 

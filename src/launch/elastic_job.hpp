@@ -8,8 +8,8 @@
 
 #include "elastic/run_elastic.hpp"
 #include "elastic/stop_timer.hpp"
-#include "launch/elastic_settings.hpp"
-#include "launch/follow.hpp"
+#include "launch/options/elastic_settings.hpp"
+#include "launch/rendezvous/follow.hpp"
 
 namespace dtrain::launch {
 

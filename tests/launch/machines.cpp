@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "machines.hpp"
+#include "launch/machines.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/env_table.hpp"
 #include "base/files.hpp"
-#include "launch/compatibility.hpp"
+#include "launch/options/compatibility.hpp"
 
 int main(int argc, char** argv) {
     if (argc != 2) {

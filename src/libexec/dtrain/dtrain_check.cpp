@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dtrain/run_main.hpp>
 
-#include "launch/check_node.hpp"
+#include "launch/check/check_node.hpp"
 
 int main(int argc, char** argv) {
     return dtrain::run_main("dtrain-check", [&] {

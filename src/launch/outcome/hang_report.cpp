@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/outcome/hang_report.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using cluster::Event;
+
+struct Place {
+    std::string where;
+    std::vector<int> ranks;
+    std::int64_t since_us = 0;  ///< of the rank that became idle first
+};
+
+std::int64_t since_us(const Event& event) {
+    return event.time_us - 1000 * event.idle_ms;
+}
+
+std::vector<Place> places_of(std::vector<Event> hung) {
+    std::stable_sort(hung.begin(), hung.end(),
+                     [](const Event& a, const Event& b) { return since_us(a) < since_us(b); });
+    std::vector<Place> places;
+    for (const auto& event : hung) {
+        auto place = std::find_if(places.begin(), places.end(),
+                                  [&](const Place& known) { return known.where == event.text; });
+        if (place == places.end())
+            place = places.insert(place, {.where = event.text, .since_us = since_us(event)});
+        place->ranks.push_back(event.rank);
+    }
+    for (auto& place : places) std::sort(place.ranks.begin(), place.ranks.end());
+    return places;
+}
+
+std::string clock_time(std::int64_t time_us) {
+    return fmt::format("{:%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(time_us / 1'000'000)));
+}
+
+}  // namespace
+
+std::string hang_reason(const std::vector<Event>& hung) {
+    const auto shortest = std::min_element(
+        hung.begin(), hung.end(), [](const Event& a, const Event& b) { return a.idle_ms < b.idle_ms; });
+    return fmt::format("it hung: no rank that was left printed anything or used the processor for {:.1f} s",
+                       static_cast<double>(shortest->idle_ms) / 1000);
+}
+
+std::vector<std::string> hang_places(const std::vector<Event>& hung,
+                                     const std::function<std::string(int)>& stacks_of) {
+    std::vector<std::string> lines;
+    for (const auto& place : places_of(hung)) {
+        const bool one = place.ranks.size() == 1;
+        lines.push_back(fmt::format("{} [{}]: since {} in {}; stacks: {}{}", one ? "rank" : "ranks",
+                                    fmt::join(place.ranks, ","), clock_time(place.since_us),
+                                    place.where.empty() ? "an unknown place" : place.where,
+                                    stacks_of(place.ranks.front()), one ? "" : " and so on"));
+    }
+    return lines;
+}
+
+std::optional<std::string> done_before(const std::vector<Event>& done) {
+    if (done.empty()) return std::nullopt;
+    std::vector<int> ranks;
+    std::int64_t last_us = 0;
+    for (const auto& event : done) {
+        ranks.push_back(event.rank);
+        last_us = std::max(last_us, event.time_us);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    return fmt::format("{} [{}]: ended with exit code 0 before, {}at {}", plural(ranks.size(), "rank"),
+                       fmt::join(ranks, ","), ranks.size() == 1 ? "" : "the last one ", clock_time(last_us));
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/outcome/job_state.hpp"
+
+#include <algorithm>
+
+namespace dtrain::launch {
+
+using cluster::Event;
+
+void JobState::take(const Event& event) {
+    if (event.rank < 0 || event.rank >= size()) return;
+    auto& rank = ranks_[static_cast<std::size_t>(event.rank)];
+    switch (event.kind) {
+        case Event::Kind::started:
+            if (!rank.started) {
+                rank.started = event;
+                if (!rank.ended) ++up_;
+            }
+            break;
+        case Event::Kind::warning:
+        case Event::Kind::alive:
+        case Event::Kind::stacks:
+        case Event::Kind::stacks_end:
+            break;
+        case Event::Kind::output:
+            rank.output = event.text;
+            break;
+        case Event::Kind::gpus:
+            rank.gpus = event.text;
+            break;
+        case Event::Kind::gpu_error:
+            if (std::ranges::none_of(gpu_errors_, [&](const Event& known) {
+                    return known.host == event.host && known.text == event.text;
+                }))
+                gpu_errors_.push_back(event);
+            break;
+        case Event::Kind::idle:
+            if (!rank.idle && !rank.ended) ++idle_;
+            rank.idle = event;
+            break;
+        case Event::Kind::active:
+            if (rank.idle && !rank.ended) --idle_;
+            rank.idle.reset();
+            break;
+        case Event::Kind::exited:
+        case Event::Kind::stopped:
+        case Event::Kind::done:
+        case Event::Kind::issue:
+        case Event::Kind::port_taken:
+            if (!rank.ended) note_end(rank, event);
+            break;
+    }
+}
+
+void JobState::note_end(Rank& rank, const Event& event) {
+    const bool service_rank = service_ranks_.contains(event.rank);
+    rank.ended = event;
+    rank.stopped_by_us = stop_asked_ && event.kind == Event::Kind::stopped;
+    last_end_us_ = std::max(last_end_us_, event.time_us);
+    ++ended_;
+    if (rank.started) --up_;
+    if (rank.idle) --idle_;
+    if (event.kind == Event::Kind::done) {
+        ++done_;
+        if (service_rank) ++done_service_ranks_;
+    } else if (rank.stopped_by_us) {
+        if (service_rank) ++stopped_service_ranks_;
+    } else {
+        ++failed_;
+    }
+}
+
+std::vector<Event> JobState::hung(std::chrono::milliseconds timeout) const {
+    if (idle_ < size() - ended_) return {};
+    const auto decisive_from_us = last_end_us_ + std::chrono::microseconds(timeout).count();
+    std::vector<Event> out;
+    for (const auto& rank : ranks_) {
+        if (rank.ended) continue;
+        if (!rank.idle || rank.idle->time_us < decisive_from_us) return {};
+        out.push_back(*rank.idle);
+    }
+    return out;
+}
+
+std::vector<Event> JobState::failures() const {
+    std::vector<Event> out;
+    if (!any_failed()) return out;
+    for (const auto& rank : ranks_)
+        if (rank.ended && rank.ended->kind != Event::Kind::done && !rank.stopped_by_us)
+            out.push_back(*rank.ended);
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Event& a, const Event& b) { return a.time_us < b.time_us; });
+    return out;
+}
+
+std::vector<int> JobState::stopped() const {
+    std::vector<int> out;
+    for (int rank = 0; rank < size(); ++rank)
+        if (ranks_[static_cast<std::size_t>(rank)].stopped_by_us) out.push_back(rank);
+    return out;
+}
+
+std::vector<int> JobState::silent() const {
+    std::vector<int> out;
+    for (int rank = 0; rank < size(); ++rank)
+        if (!ranks_[static_cast<std::size_t>(rank)].ended) out.push_back(rank);
+    return out;
+}
+
+const std::optional<Event>& JobState::start_of(int rank) const {
+    return ranks_.at(static_cast<std::size_t>(rank)).started;
+}
+
+const std::optional<Event>& JobState::end_of(int rank) const {
+    return ranks_.at(static_cast<std::size_t>(rank)).ended;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/outcome/log_text.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+constexpr std::size_t max_shown_line = 2000;
+constexpr std::size_t max_exception = 400;
+
+std::string cut(std::string_view line, std::size_t length) {
+    return line.size() <= length ? std::string(line) : std::string(line.substr(0, length)) + " ...";
+}
+
+/// The part of a line with carriage returns that remains visible on a terminal.
+std::string_view shown_part(std::string_view line) {
+    while (line.ends_with('\r')) line.remove_suffix(1);
+    const auto overwritten = line.rfind('\r');
+    return overwritten == std::string_view::npos ? line : line.substr(overwritten + 1);
+}
+
+std::string_view without_rank_prefix(std::string_view line) {
+    if (!line.starts_with("[rank")) return line;
+    const auto end = line.find("]: ");
+    if (end == std::string_view::npos || !parse_int(line.substr(5, end - 5))) return line;
+    return line.substr(end + 3);
+}
+
+/// Matches "  File "a.py", line 3, in f", which is always indented.
+bool is_frame(std::string_view line) {
+    const auto begin = line.find_first_not_of(' ');
+    return begin != 0 && begin != std::string_view::npos && line.substr(begin).starts_with("File \"");
+}
+
+bool is_letter_of_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+/// "ValueError: words", "torch.cuda.OutOfMemoryError: words", "KeyboardInterrupt".
+bool names_exception(std::string_view line) {
+    const auto end = std::find_if_not(line.begin(), line.end(), is_letter_of_name);
+    const auto name = line.substr(0, static_cast<std::size_t>(end - line.begin()));
+    const auto rest = line.substr(name.size());
+    return !name.empty() && (rest.empty() || rest.starts_with(": ") || rest == ":");
+}
+
+}  // namespace
+
+std::string last_lines(std::string_view log, std::size_t lines) {
+    const auto all = split(log, '\n');
+    const auto holds_something = [](const std::string& line) { return !trimmed(line).empty(); };
+    const auto first = std::find_if(all.begin(), all.end(), holds_something);
+    const auto end = std::find_if(all.rbegin(), all.rend(), holds_something).base();
+    const auto shown = std::min(end - std::min(first, end), static_cast<std::ptrdiff_t>(lines));
+    std::string out;
+    for (auto line = end - shown; line < end; ++line) out += cut(shown_part(*line), max_shown_line) + "\n";
+    return out;
+}
+
+std::optional<std::string> exception_line(std::string_view log) {
+    const auto lines = split(log, '\n');
+    for (auto frame = lines.size(); frame-- > 0;) {
+        if (!is_frame(without_rank_prefix(lines[frame]))) continue;
+        for (auto next = frame + 1; next < lines.size(); ++next) {
+            const auto line = without_rank_prefix(lines[next]);
+            if (line.empty() || line.starts_with(' ')) continue;
+            if (names_exception(trimmed(line))) return cut(trimmed(line), max_exception);
+            break;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> native_complaint(std::string_view log) {
+    constexpr std::string_view begin = "dtrain-native: ";
+    const auto lines = split(log, '\n');
+    const auto found = std::find_if(lines.rbegin(), lines.rend(),
+                                    [&](const std::string& line) { return line.starts_with(begin); });
+    if (found == lines.rend()) return std::nullopt;
+    return cut(trimmed(std::string_view(*found).substr(begin.size())), max_exception);
+}
+
+std::optional<std::string> server_complaint(std::string_view log, int number) {
+    constexpr std::string_view teller = "dtrain: ";
+    const auto begin = fmt::format("{}parameter server {}: ", teller, number);
+    const auto lines = split(log, '\n');
+    const auto found =
+        std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(begin); });
+    if (found == lines.end()) return std::nullopt;
+    return cut(trimmed(std::string_view(*found).substr(teller.size())), max_exception);
+}
+
+std::optional<std::string> loader_complaint(std::string_view log) {
+    constexpr std::string_view mark = ": error while loading shared libraries: ";
+    const auto lines = split(log, '\n');
+    const auto found = std::find_if(lines.rbegin(), lines.rend(), [&](const std::string& line) {
+        return line.find(mark) != std::string::npos;
+    });
+    if (found == lines.rend()) return std::nullopt;
+    return cut(trimmed(std::string_view(*found).substr(found->find(mark) + 2)), max_exception);
+}
+
+std::optional<std::string> timeout_error(std::string_view log) {
+    constexpr std::string_view number = " number ", waited = " waited ", mark = " s for ";
+    const auto lines = split(log, '\n');
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+        const std::string_view words = *line;
+        const auto at_waited = words.rfind(waited);
+        if (at_waited == std::string_view::npos) continue;
+        const auto at_number = words.rfind(number, at_waited);
+        const auto at_mark = words.find(mark, at_waited);
+        if (at_number == std::string_view::npos || at_mark == std::string_view::npos) continue;
+        const auto count = words.substr(at_number + number.size(), at_waited - at_number - number.size());
+        const auto seconds = words.substr(at_waited + waited.size(), at_mark - at_waited - waited.size());
+        const auto begin = words.find_last_of(' ', at_number - 1) + 1;  // npos + 1 is 0
+        if (!parse_int(count) || seconds.find_first_not_of("0123456789.") != std::string_view::npos) continue;
+        if (at_number > begin) return cut(trimmed(words.substr(begin)), max_exception);
+    }
+    return std::nullopt;
+}
+
+std::vector<int> ranks_waited_for(std::string_view error) {
+    constexpr std::string_view mark = " s for ";
+    const auto waited = error.find(" waited ");
+    const auto found = waited == std::string_view::npos ? waited : error.find(mark, waited);
+    if (found == std::string_view::npos) return {};
+    std::vector<int> ranks;
+    for (auto rest = error.substr(found + mark.size()); rest.starts_with("rank ");) {
+        const auto begin = rest.find(" (");
+        const auto end = rest.find(')');
+        if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) break;
+        const auto why = rest.substr(begin + 2, end - begin - 2);
+        const auto in_job = why.find(" of the job; ");
+        const auto number = why.starts_with("rank ") && in_job != std::string_view::npos
+                                ? why.substr(5, in_job - 5)
+                                : rest.substr(5, begin - 5);
+        const auto rank = parse_int(number);
+        if (!rank) break;
+        ranks.push_back(static_cast<int>(*rank));
+        rest = rest.substr(std::min(rest.size(), end + 1 + std::string_view(", ").size()));
+    }
+    return ranks;
+}
+
+bool mentions_sigterm(std::string_view log) {
+    return log.find("[SignalInfo: *** SIGTERM ") != std::string_view::npos;
+}
+
+}  // namespace dtrain::launch

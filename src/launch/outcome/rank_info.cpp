@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/outcome/rank_info.hpp"
+
+#include <fmt/format.h>
+
+#include "launch/backend/mpirun/mpirun.hpp"
+
+namespace dtrain::launch {
+
+std::set<int> service_ranks_of(const Plan& plan) {
+    std::set<int> out;
+    if (!plan.servers) return out;
+    for (const auto* rank : plan.ranks())
+        if (rank->role != cluster::Role::worker) out.insert(rank->rank);
+    return out;
+}
+
+std::vector<int> first_ranks_of_nodes(const Plan& plan) {
+    std::vector<int> ranks;
+    if (plan.nodes.size() == 1) return ranks;
+    for (const auto& node : plan.nodes) ranks.push_back(node.ranks.front().rank);
+    return ranks;
+}
+
+std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name) {
+    std::vector<RankInfo> info(static_cast<std::size_t>(plan.size()));
+    const auto names = mpirun_names(plan);
+    for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
+        const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
+        const auto& log_dir = plan.nodes[node].log_dir.empty() ? plan.log_dir : plan.nodes[node].log_dir;
+        for (const auto& rank : plan.nodes[node].ranks)
+            info[static_cast<std::size_t>(rank.rank)] = {
+                .role = to_string(rank.role),
+                .number = rank.index,
+                .node = plan.nodes[node].host,
+                .host = is_here ? own_name : plan.nodes[node].host,
+                .is_here = is_here,
+                .local_rank = rank.local_rank,
+                .gpus = rank.gpus,
+                .log = fmt::format("{}/{}", log_dir, cluster::log_name(rank.role, rank.index)),
+                .mpirun_name = names[node]};
+    }
+    return info;
+}
+
+}  // namespace dtrain::launch

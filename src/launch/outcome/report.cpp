@@ -1,0 +1,338 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/outcome/report.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <dtrain/cpuset.hpp>
+
+#include "base/text.hpp"
+#include "launch/backend/mpirun/mpirun_messages.hpp"
+#include "launch/backend/srun/srun_messages.hpp"
+#include "launch/outcome/log_text.hpp"
+#include "launch/outcome/meaning.hpp"
+#include "launch/outcome/reported_cause.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using cluster::Event;
+using How = RankEnd::How;
+
+How how_of(const Event& event, bool by_us) {
+    switch (event.kind) {
+        case Event::Kind::stopped:
+            return by_us ? How::stopped_by_us : How::stopped_by_others;
+        case Event::Kind::issue:
+        case Event::Kind::port_taken:
+            return How::issue;
+        default:
+            return How::exited;
+    }
+}
+
+/// A killed worker reports nothing; mpirun then stops the other ranks, which do report that.
+bool any_rank_vanished(const JobState& job, const Ending& ending, const std::vector<Event>& failures) {
+    return ending.asked_to_stop_by == 0 && !job.silent().empty() &&
+           (failures.empty() || failures.front().kind == Event::Kind::stopped);
+}
+
+/// Combines what the parts of a launch know of each rank.
+class Examination {
+  public:
+    Examination(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,
+                const std::function<std::string(int)>& log_tail)
+        : job_(job), ending_(ending), ranks_(ranks), log_tail_(log_tail) {}
+
+    FailureReport result() {
+        note_roles();
+        report_.asked_to_stop_by = ending_.asked_to_stop_by;
+        report_.killed_at_once = ending_.killed_at_once;
+        report_.stopped_after_failure = job_.stopped_after_failure();
+        report_.restarts = ending_.restarts;
+        report_.stop_reason = ending_.stop_reason;
+        report_.stop_details = ending_.stop_details;
+        report_.engine = ending_.engine;
+        report_.engine_status = ending_.engine_status;
+        report_.engine_text = ending_.engine_text;
+        report_.lost_because = ending_.lost_because;
+        report_.lost_node = lost_node();
+        const bool done = ending_.asked_to_stop_by == 0 && job_.all_done();
+        if (!done) sort_failures();
+        for (const int rank : job_.stopped()) report_.stopped.push_back(end_of(rank));
+        if (done) return std::move(report_);
+
+        note_scheduler();
+        put_consequences_last();
+        put_reporter_first(report_, log_tail_);
+        if (!report_.failed.empty()) {
+            describe_cause();
+            add_errors_of_gpus();
+        }
+        find_exceptions();
+        find_errors();
+        find_missing();
+        decide_status();
+        return std::move(report_);
+    }
+
+  private:
+    std::string lost_node() const {
+        if (!ending_.lost_node.empty()) return ending_.lost_node;
+        if (const auto node = node_lost_by_mpirun(ending_.engine_text)) return *node;
+        return node_failed_for_srun(ending_.engine_text).value_or("");
+    }
+
+    void note_roles() {
+        for (const auto& rank : ranks_) {
+            const auto known = std::find_if(report_.roles.begin(), report_.roles.end(),
+                                            [&](const auto& role) { return role.name == rank.role; });
+            if (known == report_.roles.end())
+                report_.roles.push_back({rank.role, 1});
+            else
+                ++known->size;
+        }
+    }
+
+    RankEnd end_of(int rank) const {
+        RankEnd out{.rank = rank, .info = ranks_.at(static_cast<std::size_t>(rank)), .how = How::vanished};
+        const auto& start = job_.start_of(rank);
+        const auto& end = job_.end_of(rank);
+        if (start) out.pid = start->pid;
+        for (const auto& event : {start, end})
+            if (event && !event->host.empty()) out.info.host = event->host;
+        if (!end) return out;
+        out.how = how_of(*end, job_.was_stopped_by_us(rank));
+        out.status = {.code = end->code, .signal = end->signal};
+        out.detail = end->text;
+        if (start) out.seconds = static_cast<double>(end->time_us - start->time_us) / 1e6;
+        return out;
+    }
+
+    bool nothing_was_started() const {
+        for (int rank = 0; rank < job_.size(); ++rank)
+            if (job_.start_of(rank) || job_.end_of(rank)) return false;
+        return true;
+    }
+
+    /// mpirun 4.1 names a node as in the hostfile, 5 by the machine's own name without the domain.
+    bool is_on(int rank, const std::string& node) const {
+        const auto& start = job_.start_of(rank);
+        const auto& info = ranks_.at(static_cast<std::size_t>(rank));
+        return info.node == node || info.mpirun_name == node ||
+               (start && (start->host == node || start->host.starts_with(node + ".")));
+    }
+
+    std::vector<int> ranks_of_lost_node(const std::vector<int>& silent) const {
+        std::vector<int> out;
+        if (report_.lost_node.empty()) return out;
+        std::copy_if(silent.begin(), silent.end(), std::back_inserter(out),
+                     [&](int rank) { return is_on(rank, report_.lost_node); });
+        return out;
+    }
+
+    std::vector<int> vanished_ranks() {
+        auto silent = job_.silent();
+        if (auto ranks = ranks_of_lost_node(silent); !ranks.empty()) {
+            report_.lost_node = ranks_.at(static_cast<std::size_t>(ranks.front())).node;
+            return ranks;
+        }
+        report_.lost_node.clear();
+        const auto named = rank_named_by_mpirun(ending_.engine_text);
+        if (named && std::find(silent.begin(), silent.end(), *named) != silent.end()) return {*named};
+        if (const auto tasks = ranks_named_by_srun(ending_.engine_text)) {
+            std::vector<int> both;
+            std::copy_if(silent.begin(), silent.end(), std::back_inserter(both),
+                         [&](int rank) { return tasks->contains(rank); });
+            if (!both.empty()) return both;
+        }
+        return silent;
+    }
+
+    /// A rank that ended with status 0 but made mpirun end the others; only if nothing else has failed.
+    std::optional<int> who_left_mpi(const std::vector<Event>& failures) const {
+        const auto named = rank_that_left_mpi(ending_.engine_text);
+        if (ending_.asked_to_stop_by != 0 || !named || *named < 0 || *named >= job_.size())
+            return std::nullopt;
+        const auto stopped = [](const Event& failure) { return failure.kind == Event::Kind::stopped; };
+        const auto& end = job_.end_of(*named);
+        const bool thinks_so = end && end->kind == Event::Kind::done;
+        return thinks_so && std::ranges::all_of(failures, stopped) ? named : std::nullopt;
+    }
+
+    /// Ranks that others stopped after a failure count as stopped, not as failed.
+    void sort_failures() {
+        const auto failures = job_.failures();
+        const auto left_mpi = who_left_mpi(failures);
+        const bool vanished = !left_mpi && any_rank_vanished(job_, ending_, failures);
+        bool cause_is_known = left_mpi || vanished;
+        if (left_mpi) report_.failed.push_back(end_of(*left_mpi));
+        if (vanished) {
+            for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
+            if (nothing_was_started())
+                report_.not_started =
+                    start_refused_by_shell(ending_.engine_text)
+                        .value_or(ending_.machine_info.empty() ? ending_.engine + " could not start it"
+                                                               : ending_.machine_info);
+        }
+        for (const auto& failure : failures) {
+            const bool swept_away = failure.kind == Event::Kind::stopped && cause_is_known;
+            (swept_away ? report_.stopped : report_.failed).push_back(end_of(failure.rank));
+            cause_is_known = cause_is_known || failure.kind != Event::Kind::stopped;
+        }
+        if (ending_.asked_to_stop_by != 0) return;
+        std::unordered_set<int> told;
+        for (const auto& end : report_.failed) told.insert(end.rank);
+        for (const int rank : job_.silent())
+            if (!told.contains(rank)) report_.silent.push_back(end_of(rank));
+    }
+
+    /// A step is also cancelled when srun ends the remaining ranks after a failure, which does not count.
+    void note_scheduler() {
+        const auto swept_away = [](const RankEnd& end) { return end.how == How::stopped_by_others; };
+        if (!report_.failed.empty() && std::ranges::all_of(report_.failed, swept_away))
+            report_.cancelled = cancelled_by_slurm(ending_.engine_text).value_or("");
+    }
+
+    void put_consequences_last() {
+        if (report_.failed.size() < 2) return;
+        for (auto& end : report_.failed)
+            end.consequence = end.how != How::vanished && mentions_sigterm(log_tail_(end.rank));
+        const auto by_itself = [](const auto& end) { return !end.consequence; };
+        if (std::none_of(report_.failed.begin(), report_.failed.end(), by_itself))
+            for (auto& end : report_.failed) end.consequence = false;
+        std::stable_partition(report_.failed.begin(), report_.failed.end(), by_itself);
+    }
+
+    void describe_cause() {
+        const auto& cause = report_.failed.front();
+        const auto tail = log_tail_(cause.rank);
+        report_.last_lines = last_lines(tail, shown_log_lines);
+        if (cause.how == How::vanished) {
+            if (cause.info.host == ending_.machine && !ending_.machine_info.empty() &&
+                report_.not_started.empty())
+                report_.hints.push_back(ending_.machine_info);
+            return;
+        }
+        if (cause.told) return;
+        if (cause.how == How::exited && cause.status == ExitStatus{})
+            report_.hints.emplace_back(
+                "it ended before MPI_Init or without MPI_Finalize, and mpirun ends the other ranks then: "
+                "look for an exit or a return that other ranks do not come to");
+        if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
+        if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
+        if (mentions_sigterm(tail))
+            report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
+    }
+
+    /// A GPU error on another node is often why the cause timed out; those on its own node are in its own
+    /// report.
+    void add_errors_of_gpus() {
+        const auto& cause = report_.failed.front();
+        std::size_t told = 0;
+        for (const auto& error : job_.gpu_errors()) {
+            if (error.host == cause.info.host && cause.detail.find(error.text) != std::string::npos) continue;
+            if (++told > described_ranks) break;
+            const auto ranks = ranks_on(error.host);
+            report_.hints.push_back(fmt::format("on {}, where {} {} ran, {}", error.host,
+                                                plural(static_cast<std::size_t>(ranks.count()), "rank"),
+                                                ranks.to_string(), error.text));
+        }
+    }
+
+    /// The ranks that reported this host.
+    CpuSet ranks_on(const std::string& host) const {
+        CpuSet ranks;
+        for (int rank = 0; rank < job_.size(); ++rank)
+            if (const auto& start = job_.start_of(rank); start && start->host == host) ranks.add(rank);
+        return ranks;
+    }
+
+    void find_exceptions() {
+        const auto exited = [](const RankEnd& end) {
+            return (end.how == How::exited && end.status.signal == 0) || end.exited_while_stopped();
+        };
+        for (auto* ends : {&report_.failed, &report_.stopped}) {
+            std::size_t looked_at = 0;
+            for (auto& end : *ends) {
+                if (!exited(end)) continue;
+                if (looked_at++ > described_ranks) break;
+                end.exception = exception_line(log_tail_(end.rank)).value_or("");
+            }
+        }
+    }
+
+    /// Servers' errors are always looked up: servers are few, and other ranks wait for them.
+    void find_errors() {
+        for (auto* ends : {&report_.failed, &report_.stopped, &report_.silent})
+            for (auto& end : *ends)
+                if (end.info.role == server_role)
+                    end.error = server_complaint(log_tail_(end.rank), end.info.number).value_or("");
+        if (report_.failed.empty()) return;
+        auto& cause = report_.failed.front();
+        if (cause.error.empty() && (cause.how == How::exited || cause.told))
+            cause.error = native_complaint(log_tail_(cause.rank)).value_or("");
+        if (cause.error.empty() && cause.how == How::exited && cause.status.code != 0)
+            cause.error = timeout_error(log_tail_(cause.rank)).value_or("");
+        if (cause.error.empty() && cause.how == How::exited && cause.status.code == 127)
+            cause.error = loader_complaint(log_tail_(cause.rank)).value_or("");
+    }
+
+    void find_missing() {
+        if (report_.failed.empty()) return;
+        for (const int rank : ranks_waited_for(report_.failed.front().error))
+            if (rank >= 0 && rank < job_.size()) report_.waited_for.push_back(end_of(rank));
+    }
+
+    /// A cause that was stopped before it exited comes first, followed by the rank that ended first.
+    ExitStatus status_of_failure() const {
+        const auto& end = report_.failed[report_.failed.front().told ? 1 : 0];
+        return end.how == How::vanished ? ending_.engine_status : end.status;
+    }
+
+    void decide_status() {
+        report_.outcome = FailureReport::Outcome::failed;
+        if (ending_.asked_to_stop_by != 0) {
+            report_.outcome = FailureReport::Outcome::stopped;
+            report_.status = 128 + ending_.asked_to_stop_by;
+        } else if (report_.cause() != nullptr) {
+            report_.status = status_of_failure().shell_status();
+        } else if (!ending_.stop_reason.empty()) {
+            report_.status = ending_.stop_status;
+        }
+        if (report_.status == 0) report_.status = 1;
+    }
+
+    const JobState& job_;
+    const Ending& ending_;
+    const std::vector<RankInfo>& ranks_;
+    const std::function<std::string(int)>& log_tail_;
+    FailureReport report_;
+};
+
+}  // namespace
+
+FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,
+                      const std::function<std::string(int rank)>& log_tail) {
+    return Examination(job, ending, ranks, log_tail).result();
+}
+
+FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
+    for (auto* text : {&report.stop_reason, &report.last_lines, &report.engine_text})
+        *text = secrets.hidden_in(*text);
+    for (auto* lines : {&report.hints, &report.stop_details})
+        for (auto& line : *lines) line = secrets.hidden_in(line);
+    for (auto* ends : {&report.failed, &report.stopped, &report.silent})
+        for (auto& end : *ends) {
+            end.detail = secrets.hidden_in(end.detail);
+            end.exception = secrets.hidden_in(end.exception);
+            end.error = secrets.hidden_in(end.error);
+        }
+    return report;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/plan/mode.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <dtrain/cluster.hpp>
+#include <dtrain/error.hpp>
+
+#include "launch/plan/rendezvous_point.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+/// A given option that implies a mode.
+struct Given {
+    std::string words;  ///< "--server_num 2"
+    bool heterogeneous = false;
+    bool reports_members = true;
+};
+
+std::vector<Given> server_options(const Options& options) {
+    std::vector<Given> given;
+    const auto add = [&](const char* name, const std::string& value, bool heterogeneous = false,
+                         bool reports_members = true) {
+        if (!value.empty())
+            given.push_back({fmt::format("{} {}", name, value), heterogeneous, reports_members});
+    };
+    const auto text = [](std::optional<int> number) {
+        return number ? std::to_string(*number) : std::string();
+    };
+    add("--server_num", text(options.server_num));
+    add("--servers", options.servers);
+    add("--worker_num", text(options.worker_num));
+    add("--workers", options.workers);
+    add("--server_device", options.server_device == Options().server_device ? "" : options.server_device,
+        false, false);
+    add("--heter_worker_num", options.heter_worker_num, true);
+    add("--heter_workers", options.heter_workers, true);
+    add("--heter_devices", options.heter_devices, true);
+    add("--http_port", text(options.http_port), false, false);
+    return given;
+}
+
+void refuse_server_options(const Options& options, RunMode mode) {
+    for (const auto& option : server_options(options))
+        if (!has_servers(mode) || (option.heterogeneous && mode != RunMode::heterogeneous))
+            throw UsageError(fmt::format("{} belongs to --run_mode {}, not to {}; remove one of them",
+                                         option.words, option.heterogeneous ? "ps-heter" : "ps",
+                                         to_string(mode)));
+}
+
+void refuse_collective_options(const Options& options) {
+    constexpr const char* members = "a parameter-server job names its nodes in --servers and --workers";
+    const Options defaults;
+    const auto refuse = [](const std::string& words, const char* instead) {
+        throw UsageError(fmt::format("{} belongs to collective jobs; {}", words, instead));
+    };
+    if (options.nproc_per_node)
+        refuse(fmt::format("--nproc_per_node {}", *options.nproc_per_node),
+               "a parameter-server job counts --worker_num");
+    if (options.ips != defaults.ips) refuse("--ips " + options.ips, members);
+    if (options.hostfile) refuse("--hostfile " + *options.hostfile, members);
+    if (options.nnodes != defaults.nnodes && nodes_at_master(options) == 0)
+        refuse(
+            "--nnodes " + options.nnodes,
+            "a parameter-server job names its nodes in --servers and --workers, or has them meet at --master "
+            "ip:port");
+    if (options.backend != defaults.backend)
+        refuse("--backend " + options.backend, "remove it, or the options of servers and workers");
+}
+
+void require_members(const Options& options, RunMode mode) {
+    const auto need = [&](bool given, const char* what, const char* number, const char* list) {
+        if (given) return;
+        const auto told = options.run_mode.empty() ? server_options(options).front().words
+                                                   : "--run_mode " + to_string(mode);
+        throw UsageError(
+            fmt::format("{} makes this a parameter-server job, which needs {}: {} N on this "
+                        "machine, or {} ip:port,...",
+                        told, what, number, list));
+    };
+    need(options.server_num || !options.servers.empty(), "servers", "--server_num", "--servers");
+    need(options.worker_num || !options.workers.empty(), "workers", "--worker_num", "--workers");
+    if (mode == RunMode::heterogeneous)
+        need(!options.heter_worker_num.empty() || !options.heter_workers.empty(), "heterogeneous workers",
+             "--heter_worker_num", "--heter_workers");
+}
+
+RunMode mode_given(const Options& options) {
+    if (options.run_mode == "collective") return RunMode::collective;
+    if (options.run_mode == "ps") return RunMode::parameter_server;
+    if (options.run_mode == "ps-heter") return RunMode::heterogeneous;
+    if (options.run_mode == "rpc") return RunMode::rpc;
+    const auto given = server_options(options);
+    if (given.empty()) return RunMode::collective;
+    return std::any_of(given.begin(), given.end(), [](const Given& option) { return option.heterogeneous; })
+               ? RunMode::heterogeneous
+               : RunMode::parameter_server;
+}
+
+}  // namespace
+
+std::string to_string(RunMode mode) {
+    switch (mode) {
+        case RunMode::collective:
+            return "collective";
+        case RunMode::parameter_server:
+            return "ps";
+        case RunMode::heterogeneous:
+            return "ps-heter";
+        case RunMode::rpc:
+            return "rpc";
+    }
+    return "";
+}
+
+bool has_servers(RunMode mode) {
+    return mode == RunMode::parameter_server || mode == RunMode::heterogeneous;
+}
+
+RunMode decide_mode(const Options& options) {
+    const auto mode = mode_given(options);
+    refuse_server_options(options, mode);
+    if (has_servers(mode)) {
+        refuse_collective_options(options);
+        require_members(options, mode);
+    }
+    if (mode == RunMode::heterogeneous && nodes_at_master(options) > 0)
+        throw UsageError(
+            fmt::format("--nnodes {}: nodes of a heterogeneous job cannot meet at --master; name them in "
+                        "--servers, --workers "
+                        "and --heter_workers",
+                        options.nnodes));
+    return mode;
+}
+
+bool has_one_server_and_worker(const Options& options) {
+    const auto given = server_options(options);
+    return options.run_mode == "ps" && std::all_of(given.begin(), given.end(), [](const Given& option) {
+               return !option.heterogeneous && !option.reports_members;
+           });
+}
+
+bool runs_once_on_cloud(const Options& options, const Environment& environment) {
+    return has_servers(mode_given(options)) && cluster::paddle_cloud(environment).has_value();
+}
+
+}  // namespace dtrain::launch

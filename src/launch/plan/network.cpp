@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/plan/network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+namespace dtrain::launch {
+namespace {
+
+std::set<std::string> names_of(const std::vector<Interface>& interfaces) {
+    std::set<std::string> names;
+    for (const auto& each : interfaces)
+        if (!each.loopback) names.insert(each.name);
+    return names;
+}
+
+std::vector<std::string> addresses_of_all(const std::vector<std::string>& hosts,
+                                          const NetworkQuestions& machine) {
+    std::vector<std::string> out;
+    for (const auto& host : hosts) {
+        const auto addresses = machine.addresses_of(host);
+        out.push_back(addresses.empty() ? host : addresses.front());
+    }
+    return out;
+}
+
+/// Every address of the named interface, or the one that leads to the other nodes.
+std::vector<Interface> candidates(const std::vector<std::string>& hosts,
+                                  const std::optional<std::string>& named, const NetworkQuestions& machine) {
+    std::vector<Interface> out;
+    if (named) {
+        std::copy_if(machine.interfaces.begin(), machine.interfaces.end(), std::back_inserter(out),
+                     [&](const Interface& each) { return each.name == *named; });
+        return out;
+    }
+    for (const auto& host : hosts) {
+        const auto own = machine.own_address_towards(host);
+        const auto found = own ? interface_with(machine.interfaces, *own) : std::nullopt;
+        if (found && !found->loopback) return {*found};
+    }
+    return out;
+}
+
+}  // namespace
+
+NetworkQuestions NetworkQuestions::of_this_machine() {
+    return {.interfaces = dtrain::interfaces(),
+            .addresses_of = dtrain::addresses_of,
+            .own_address_towards = dtrain::own_address_towards};
+}
+
+void check_network_interface(const std::string& name, const std::vector<Interface>& interfaces) {
+    const auto names = names_of(interfaces);
+    if (!names.contains(name))
+        throw UsageError(fmt::format("--network_interface {}: this machine has no such interface; it has {}",
+                                     name,
+                                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+Environment mpi_network_variables(const std::vector<std::string>& hosts,
+                                  const std::optional<std::string>& named, const Environment& environment,
+                                  const NetworkQuestions& machine) {
+    Environment out;
+    const bool one_machine =
+        std::set(hosts.begin(), hosts.end()).size() < 2;  // several launchers on one machine are nodes, too
+    if (one_machine || (!named && names_of(machine.interfaces).size() < 2)) return out;
+    const auto addresses = addresses_of_all(hosts, machine);
+    for (const auto& interface : candidates(hosts, named, machine)) {
+        const auto network = network_of_all(interface, addresses);
+        if (!network) continue;
+        constexpr std::array names{"OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include",
+                                   "PRTE_MCA_prte_if_include"};
+        const auto excluded = [&](std::string name) {  // Open MPI refuses include and exclude lists together
+            return environment.has(name.replace(name.find("include"), 7, "exclude"));
+        };
+        for (const char* name : names)
+            if (!environment.has(name) && !excluded(name)) out.set(name, *network);
+        break;
+    }
+    return out;
+}
+
+}  // namespace dtrain::launch

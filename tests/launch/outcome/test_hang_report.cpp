@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: what a person would want to read, written out by hand, in a time zone of the test's choice.
+#include <cstdlib>
+#include <ctime>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launch/outcome/hang_report.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using cluster::Event;
+using testing::ElementsAre;
+
+class HangReport : public testing::Test {
+  protected:
+    void SetUp() override {
+        ::setenv("TZ", "UTC0", 1);
+        ::tzset();
+    }
+    void TearDown() override {
+        ::unsetenv("TZ");
+        ::tzset();
+    }
+
+    static constexpr std::int64_t noon_us = 1'700'049'600'000'000;  // 2023-11-15 12:00:00 UTC
+
+    static Event idle(int rank, std::int64_t since_s, std::int64_t told_s, const std::string& where) {
+        return {.kind = Event::Kind::idle,
+                .rank = rank,
+                .time_us = noon_us + told_s * 1'000'000,
+                .idle_ms = 1000 * (told_s - since_s),
+                .text = where};
+    }
+    static std::string stacks_of(int rank) { return "/log/workerlog." + std::to_string(rank) + ".stacks"; }
+};
+
+TEST_F(HangReport, OneRank) {
+    const std::vector<Event> hung{idle(3, 5, 35, "recv ()")};
+    EXPECT_EQ(hang_reason(hung),
+              "it hung: no rank that was left printed anything or used the processor for 30.0 s");
+    EXPECT_THAT(hang_places(hung, stacks_of),
+                ElementsAre("rank [3]: since 12:00:05 in recv (); stacks: /log/workerlog.3.stacks"));
+}
+
+TEST_F(HangReport, TheOneThatIsElsewhereStandsOut) {
+    const std::vector<Event> hung{idle(0, 9, 40, "allreduce ()"), idle(1, 7, 41, "allreduce ()"),
+                                  idle(2, 4, 42, "load (data.py:31)"), idle(3, 8, 39, "allreduce ()")};
+    EXPECT_EQ(hang_reason(hung),
+              "it hung: no rank that was left printed anything or used the processor for 31.0 s");
+    EXPECT_THAT(hang_places(hung, stacks_of),
+                ElementsAre("rank [2]: since 12:00:04 in load (data.py:31); stacks: /log/workerlog.2.stacks",
+                            "ranks [0,1,3]: since 12:00:07 in allreduce (); stacks: /log/workerlog.0.stacks "
+                            "and so on"));
+}
+
+TEST_F(HangReport, StacksOnAnotherNode) {
+    EXPECT_THAT(
+        hang_places({idle(0, 0, 2, "f ()"), idle(1, 0, 2, "f ()")},
+                    [](int) { return std::string("/log/workerlog.0.stacks on n2"); }),
+        ElementsAre("ranks [0,1]: since 12:00:00 in f (); stacks: /log/workerlog.0.stacks on n2 and so on"));
+}
+
+TEST_F(HangReport, RanksThatWereDoneBefore) {
+    const auto done = [](int rank, std::int64_t at_s) {
+        return Event{.kind = Event::Kind::done, .rank = rank, .time_us = noon_us + at_s * 1'000'000};
+    };
+    EXPECT_EQ(done_before({}), std::nullopt);
+    EXPECT_EQ(done_before({done(1, 3)}), "rank [1]: ended with exit code 0 before, at 12:00:03");
+    EXPECT_EQ(done_before({done(3, 5), done(1, 4)}),
+              "ranks [1,3]: ended with exit code 0 before, the last one at 12:00:05");
+}
+
+TEST_F(HangReport, WithoutStacks) {
+    EXPECT_THAT(hang_places({idle(0, 0, 2, "")}, stacks_of),
+                ElementsAre("rank [0]: since 12:00:00 in an unknown place; stacks: /log/workerlog.0.stacks"));
+}
+
+}  // namespace
+}  // namespace dtrain::launch
