@@ -1,4 +1,5 @@
-//  0x00007f7c1d2cd3d5 in clock_nanosleep () from /lib/libc.so.6
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
 #include "worker/stacks.hpp"
 
 #include <algorithm>
@@ -139,6 +140,7 @@ std::string top_of_py_spy(std::string_view output) {
 std::string top_of_gdb(std::string_view output) {
     // The main thread comes last:
     // Thread 1 (Thread 0x7f7c (LWP 77) "python3"):
+    // #0  0x00007f7c1d2cd3d5 in clock_nanosleep () from /lib/libc.so.6
     bool in_main_thread = false;
     for (const auto& line : split(output, '\n')) {
         if (line.starts_with("Thread 1 ")) in_main_thread = true;

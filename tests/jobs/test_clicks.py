@@ -323,7 +323,7 @@ def test_generated_ids_have_a_heavy_tail_over_all_of_int64(clicks):
     for column in range(3, 11):
         ids = collections.Counter(line[column] for line in lines)
         assert {"", "f" * 16, "8" + "0" * 15, "7" + "f" * 15, "0"} <= ids.keys()
-        assert ids.max_common(1)[0][1] > len(lines) / 8
+        assert ids.most_common(1)[0][1] > len(lines) / 8
     once = collections.Counter(line[7] for line in lines)  # of 100,000 categories
     assert sum(1 for count in once.values() if count == 1) > len(once) / 2
     assert {each[0] for each in once if len(each) == 16} == set("123456789abcdef")

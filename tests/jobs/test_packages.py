@@ -185,7 +185,7 @@ def assert_options_are_there(words):
 
 
 class SpackSpec(dict):
-    """As much of a spec as the plan asks for: its variants, and where other packages lie."""
+    """As much of a spec as the recipe asks for: its variants, and where other packages lie."""
 
     def __init__(self, *variants):
         super().__init__()
@@ -201,7 +201,7 @@ class SpackSpec(dict):
 
 @pytest.fixture
 def spack_recipe(monkeypatch):
-    """The class of the plan, and what it said: {directive: [(arguments, options)]}."""
+    """The class of the recipe, and what it said: {directive: [(arguments, options)]}."""
     folder = PACKAGES / "spack/spack_repo/dtrain"
     assert re.search(r"^repo:\n  namespace: dtrain\n  api: v2\.\d+$", (folder / "repo.yaml").read_text(), re.M)
     said = {}
@@ -219,12 +219,12 @@ def spack_recipe(monkeypatch):
 
 
 def test_spack_recipe(spack_recipe):
-    plan, said = spack_recipe
+    recipe, said = spack_recipe
     names = {re.match(r"[\w-]+", arguments[0]).group() for arguments, _ in said["depends_on"]}
     assert names - {"cuda", "nccl"} == wanted_elsewhere(0)
     variants = {arguments[0]: options["default"] for arguments, options in said["variant"]}
     for sign in "+~":
-        package = plan()
+        package = recipe()
         package.spec = SpackSpec(*(sign + name for name in variants))
         words = package.meson_args()
         assert_options_are_there(words)
@@ -237,11 +237,11 @@ def test_spack_recipe(spack_recipe):
 
 
 def easybuild_recipe():
-    plans = list((PACKAGES / "easybuild").glob("dtrain-*.eb"))
-    assert len(plans) == 1
+    recipes = list((PACKAGES / "easybuild").glob("dtrain-*.eb"))
+    assert len(recipes) == 1
     words = {}
-    exec(compile(plans[0].read_text(), str(plans[0]), "exec"), words)
-    return plans[0], words
+    exec(compile(recipes[0].read_text(), str(recipes[0]), "exec"), words)
+    return recipes[0], words
 
 
 def test_easybuild_recipe():
@@ -252,23 +252,23 @@ def test_easybuild_recipe():
     assert_options_are_there(words["configopts"].split())
     assert {"-Drocksdb=disabled", "-Dprometheus=disabled"} <= set(words["configopts"].split())
     own = {tuple(other.name.split("-")[:2]) for other in file.parent.glob("*.eb")} - {tuple(file.name.split("-")[:2])}
-    assert own <= set(words["dependencies"]), "a plan that nobody asks for"
+    assert own <= set(words["dependencies"]), "a recipe that nobody asks for"
 
 
 def test_conda_recipe():
     yaml = pytest.importorskip("yaml", reason="needs python3-yaml")
-    plan = yaml.safe_load((PACKAGES / "conda/plan.yaml").read_text())
-    entries = plan["requirements"]["build"] + plan["requirements"]["host"]
+    recipe = yaml.safe_load((PACKAGES / "conda/recipe.yaml").read_text())
+    entries = recipe["requirements"]["build"] + recipe["requirements"]["host"]
     names = {entry if entry.startswith("$") else entry.split()[0] for entry in entries}
     assert names - {'${{ stdlib("c") }}'} == wanted_elsewhere(2)
-    assert_options_are_there(" ".join(plan["build"]["script"]).split())
+    assert_options_are_there(" ".join(recipe["build"]["script"]).split())
 
 
 def recipe_versions(packages):
-    """(version, checksum of the tarball, the commit that it is of) by plan."""
+    """(version, checksum of the tarball, the commit that it is of) by recipe."""
     spack = (packages / "spack/spack_repo/dtrain/packages/dtrain/package.py").read_text()
     easybuild = next((packages / "easybuild").glob("dtrain-*.eb")).read_text()
-    conda = (packages / "conda/plan.yaml").read_text()
+    conda = (packages / "conda/recipe.yaml").read_text()
 
     def found(pattern, text):
         return re.search(pattern, text, re.M).groups()
@@ -286,7 +286,7 @@ def test_recipes_are_of_one_tarball():
 
 @pytest.mark.parametrize(("arguments", "complaint"), [
     (["--fast"], "make-tarball: unknown option '--fast'; see docs/packages/make-tarball --help"),
-    (["--plans", "a", "b"], "make-tarball: one folder, not 2; see docs/packages/make-tarball --help"),
+    (["--recipes", "a", "b"], "make-tarball: one folder, not 2; see docs/packages/make-tarball --help"),
 ])
 def test_make_tarball_refuses_what_it_does_not_know(arguments, complaint, tmp_path):
     refused = run(PACKAGES / "make-tarball", *arguments, cwd=tmp_path)
@@ -338,10 +338,10 @@ def test_a_wrap_is_of_one_release(file):
     else:
         assert source["source_url"].startswith("https://") and source.get("source_fallback_url", "https://").startswith("https://")
         assert re.fullmatch("[0-9a-f]{64}", source["source_hash"])
-    plan = (SUBPROJECTS / "packagefiles" / source["patch_directory"] / "meson.build").read_text()
-    version = re.search(r"^project\('[^']+', '\w+', version: '([^']+)', license: '[^']+', meson_version: '>=1\.0\.0'", plan, re.M).group(1)
+    recipe = (SUBPROJECTS / "packagefiles" / source["patch_directory"] / "meson.build").read_text()
+    version = re.search(r"^project\('[^']+', '\w+', version: '([^']+)', license: '[^']+', meson_version: '>=1\.0\.0'", recipe, re.M).group(1)
     assert version in source["directory"] and version in source.get("source_url", version)
-    assert "install: true" not in plan and "install_" not in plan, "it would be installed with dtrain"
+    assert "install: true" not in recipe and "install_" not in recipe, "it would be installed with dtrain"
 
 
 def test_the_manual_has_the_versions_of_the_wraps():
@@ -402,9 +402,9 @@ def test_each_folder_of_packagefiles_has_its_wrap():
     assert folders == {section["patch_directory"] for file in WRAPS for section in wrap_of(file).values() if "patch_directory" in section}
 
 
-def empty_sources(folder, plan):
+def empty_sources(folder, recipe):
     """A folder as a release's, whose sources are empty."""
-    shutil.copytree(plan, folder)
+    shutil.copytree(recipe, folder)
     for name in re.findall(r"'([\w./+-]+)'", (folder / "meson.build").read_text()):
         if name.endswith((".c", ".cc", ".cpp")):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -450,7 +450,7 @@ def test_the_tarball_builds_and_its_checksum_is_in_the_recipes(tmp_path):
     assert run("git", "clone", "-q", SOURCE, clone).returncode == 0
     configured = run("meson", "setup", build, clone, "-Dtests=disabled", "-Dcuda=disabled", timeout=600)
     assert configured.returncode == 0, configured.stdout
-    made = run(clone / "docs/packages/make-tarball", "--plans", tmp_path, env={**os.environ, "DTRAIN_BUILD": str(build)}, timeout=900)
+    made = run(clone / "docs/packages/make-tarball", "--recipes", tmp_path, env={**os.environ, "DTRAIN_BUILD": str(build)}, timeout=900)
     assert made.returncode == 0, made.stderr
     version = project_version()
     tarball = tmp_path / f"dtrain-{version}.tar.xz"
