@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Handwritten digits with a loop of one's own, from docs/guide.md: a static program, made data parallel, that
-// an Executor runs. The same program on one rank (./loop digits.h5) and on many (mpirun -np 2 ./loop
+// Handwritten digits with a loop of one's own, from docs/programs.md: a static program, made data parallel,
+// that an Executor runs. The same program on one rank (./loop digits.h5) and on many (mpirun -np 2 ./loop
 // digits.h5).
 #include <algorithm>
 #include <cstdio>

@@ -324,7 +324,7 @@ class RunRecord : public Callback {
     std::chrono::steady_clock::time_point begin_;
 };
 
-/// Lines of JSON, added to what the file has: docs/guide.md, "Seeing what a job does".
+/// Lines of JSON, added to what the file has: docs/following.md, "JSON lines".
 class JsonLines final : public RunRecord {
   public:
     explicit JsonLines(const std::filesystem::path& file, const RowOptions& rows = {});

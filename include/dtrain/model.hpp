@@ -29,7 +29,7 @@
 #include <dtrain/tensor.hpp>
 
 /// Training without a loop of one's own: a network, what it is to learn, and samples. The same program trains
-/// on one rank and on many: docs/guide.md, "Model".
+/// on one rank and on many: docs/programs.md, "Model".
 namespace dtrain {
 
 /// A variable that has a value for every sample: an input of the network or a label.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The job files of README.md and docs/*.md, and what else is no code: other languages are all listed.
+"""The job files of README.md and of the pages below docs/, and what else is no code: other languages are all listed.
 
 A block of TOML is a part of a job: `<!-- test: in ctr.toml -->` before it says that its tables replace those of examples/ctr.toml.
 Such a job trains for an epoch on small data of the kind that the page speaks of.

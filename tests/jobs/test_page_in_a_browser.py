@@ -13,7 +13,7 @@ import struct
 import pytest
 
 import browser
-import page_images
+import page_pictures
 from browser import Browser
 from conftest import ROOT, mpirun
 from test_metrics import lines_of
@@ -213,13 +213,13 @@ def test_it_fits_a_phone_and_has_its_colours(trained, page, dark):
 
 @pytest.fixture(scope="module", params=["failed", "hung"])
 def ended_badly(request, tmp_path_factory):
-    return request.param, page_images.make_page(request.param, tmp_path_factory.mktemp(request.param))
+    return request.param, page_pictures.make_page(request.param, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.mark.parametrize("view", page_images.VIEWS)
+@pytest.mark.parametrize("view", page_pictures.VIEWS)
 def test_the_page_of_a_job_that_ended_badly_begins_with_the_reason(ended_badly, page, view):
     how, path = ended_badly
-    options = page_images.VIEWS[view]
+    options = page_pictures.VIEWS[view]
     page.open(path, **options)
     reason, top = page.value("[document.querySelector('#failure h2')].flatMap(h => [h.textContent, h.getBoundingClientRect().top])")
     assert {"failed": "rank 1 on ", "hung": "dtrain-launch stopped the job: it hung"}[how] in reason and top < 250
@@ -246,31 +246,31 @@ def size_of(png):
     return struct.unpack(">II", png[16:24])
 
 
-def test_a_image_of_a_page_has_its_size_and_colours(trained, tmp_path):
+def test_a_picture_of_a_page_has_its_size_and_colours(trained, tmp_path):
     (tmp_path / "blank.html").write_text("<!DOCTYPE html><title>blank</title>")
     with Browser(tmp_path / "browser") as there:
         there.open(trained / "run.html", width=390)
-        whole = there.image(500)
+        whole = there.picture(500)
         there.open(tmp_path / "blank.html")
-        small = page_images.small(there, whole)
+        small = page_pictures.small(there, whole)
         assert size_of(whole) == size_of(small) == (390, 500) and len(small) < len(whole)
         corner = there.value("""(async () => {
-            const image = new Image();
-            image.src = 'data:image/png;base64,%s';
-            await image.decode();
+            const picture = new Image();
+            picture.src = 'data:image/png;base64,%s';
+            await picture.decode();
             const pen = new OffscreenCanvas(390, 500).getContext('2d');
-            pen.drawImage(image, 0, 0);
+            pen.drawImage(picture, 0, 0);
             return [...pen.getImageData(1, 1, 1, 1).data];
         })()""" % base64.b64encode(small).decode())
     assert corner == [251, 251, 250, 255]
 
 
-def test_the_images_in_docs_are_those_of_the_script():
-    kept = {path.name: path.read_bytes() for path in page_images.IMAGES.glob("*.png")}
-    assert set(kept) == {f"page-{job}-{view}.png" for job in page_images.JOBS for view in page_images.VIEWS}
+def test_the_pictures_in_docs_are_those_of_the_script():
+    kept = {path.name: path.read_bytes() for path in page_pictures.PICTURES.glob("*.png")}
+    assert set(kept) == {f"page-{job}-{view}.png" for job in page_pictures.JOBS for view in page_pictures.VIEWS}
     assert sum(map(len, kept.values())) < 600_000
     for name, png in kept.items():
-        view = page_images.VIEWS[name.removesuffix(".png").split("-")[-1]]
-        assert size_of(png)[0] == view["width"] and 300 < size_of(png)[1] <= page_images.MAX, name
-    guide = (ROOT / "docs/guide.md").read_text()
-    assert all(f"(images/{name})" in guide for name in kept)
+        view = page_pictures.VIEWS[name.removesuffix(".png").split("-")[-1]]
+        assert size_of(png)[0] == view["width"] and 300 < size_of(png)[1] <= page_pictures.MAX, name
+    page = (ROOT / "docs/following.md").read_text()
+    assert all(f"(pictures/{name})" in page for name in kept)
