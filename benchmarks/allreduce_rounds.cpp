@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// allreduce_rounds BYTES ROUNDS, under mpirun: how long one sum of float32 in place takes, for every
-// contender in turns. Rank 0 prints a line "NAME MICROSECONDS" per contender and round.
+// allreduce_rounds BYTES ROUNDS, under mpirun: time of one in-place sum of float32, for every contender in
+// turn. Rank 0 prints a line "NAME MICROSECONDS" per contender and round.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,7 +21,7 @@ struct Contender {
     std::function<void()> sum;
 };
 
-/// Microseconds of one call, as the slowest rank sees it.
+/// Microseconds per call on the slowest rank.
 double time_of(const std::function<void()>& call, int repeats) {
     MPI_Barrier(MPI_COMM_WORLD);
     const auto begin = std::chrono::steady_clock::now();
@@ -50,7 +50,7 @@ void measure(std::size_t bytes, int rounds) {
     // A round of one contender takes about 20 ms.
     const double once = time_of(contenders.front().sum, 3);
     const int repeats = std::clamp(static_cast<int>(20'000 / once), 1, 2000);
-    for (int round = -1; round < rounds; ++round) {  // the first one warms up
+    for (int round = -1; round < rounds; ++round) {  // the first one is a warm-up
         for (const auto& [name, sum] : contenders) {
             const double spent = time_of(sum, repeats);
             if (rank == 0 && round >= 0) std::printf("%s %.3f\n", name.c_str(), spent);

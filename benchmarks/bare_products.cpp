@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a step of an MLP costs at least: its matrix products by oneDNN and nothing else.
+// Lower bound for the time of a step of an MLP: its matrix products by oneDNN and nothing else.
 //   bare_products small|big      prints steps per second
 #include <cstdio>
 #include <omp.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace dtrain::benchmarks;
 
-/// The products of one step over memory of its own; every product may read and write its own matrices.
+/// The matrix products of one step; every product has its own matrices.
 class Products {
   public:
     explicit Products(const MlpSizes& sizes) {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// bare_ps OPTIMIZER WIDTH BATCH ROWS, on two ranks: the least that a parameter server can be, as a ceiling
-// for that of src/ps. Rank 0 serves the table of bare_table.hpp with one blocking message each way, rank 1
-// asks; no server but one, no repeated ids, no checks, no step, nobody else. Prints a line for each of pull,
-// push and both: name, million keys a second, p50 and p99 of a request in microseconds.
+// bare_ps OPTIMIZER WIDTH BATCH ROWS, on two ranks: a minimal parameter server, as an upper bound for that of
+// src/ps. Rank 0 serves the table of bare_table.hpp with one blocking message each way, rank 1 sends
+// requests: only one server and one trainer, no repeated ids, no checks, no steps. Prints a line for each of
+// pull, push and both: name, million keys per second, p50 and p99 of a request in microseconds.
 #include <cstring>
 
 #include <mpi.h>
@@ -26,7 +26,7 @@ int bytes_of(std::size_t count, std::size_t size) {
     return static_cast<int>(count * size);
 }
 
-// A request is the ids, and behind them the gradients of a push.
+// A request consists of the ids, followed by the gradients if it is a push.
 void serve(const RequestLoad& load) {
     BareTable table(load.width, load.optimizer == "adam");
     const auto id_and_row = sizeof(std::int64_t) + load.width * sizeof(float);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// bare_table WHAT OPTIMIZER WIDTH BATCH ROWS: the table of bare_table.hpp, as a peer for the table of src/ps.
+// bare_table WHAT OPTIMIZER WIDTH BATCH ROWS: the table of bare_table.hpp, for comparison with the table of
+// src/ps.
 #include "bare_table.hpp"
 
 #include "table_load.hpp"

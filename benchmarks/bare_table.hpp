@@ -14,8 +14,8 @@
 
 namespace dtrain::benchmarks {
 
-/// The least that a sparse table can be: one flat map from id to row number, one vector of rows, plain loops;
-/// no bound, no duplicates, no check, no start values but zero.
+/// A minimal sparse table: one flat map from id to row number, one vector of rows, plain loops; no size
+/// limit, no repeated ids, no checks, initial values zero.
 class BareTable {
   public:
     BareTable(std::size_t width, bool is_adam)

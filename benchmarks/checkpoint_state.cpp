@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// checkpoint_state save|load|restore FOLDER MEGABYTES: a state of 16 equal tensors goes to disk (save) or
-// comes from there, into new memory (load) or into that of a state that is there, as in a job that goes on
-// (restore); prints the seconds that this took, the making of the state not counted.
+// checkpoint_state save|load|restore FOLDER MEGABYTES: writes a state of 16 equal tensors to disk (save), or
+// reads it into new memory (load) or into the memory of an existing state, as a resumed job does (restore).
+// Prints the time in seconds, without the creation of the state.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -38,7 +38,7 @@ dtrain::Checkpoint state_of(std::int64_t megabytes) {
 
 using Memory = dtrain::AlignedBytes<64>;
 
-/// That of a job's state: it begins at cache lines, and has been written to.
+/// Memory like that of a job's state: aligned to cache lines, and already written to.
 std::vector<Memory> memory_of(std::int64_t megabytes) {
     const auto bytes = static_cast<std::size_t>(megabytes * (1 << 20) / tensors);
     std::vector<Memory> memory;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Steps per second of element-wise operators that follow each other, on one thread.
+// Steps per second of a chain of element-wise operators, on one thread.
 //   element_chain cheap|tanh ELEMENTS together|apart
-// cheap: operators that wait for memory; tanh: those that compute.
+// cheap: memory-bound operators; tanh: compute-bound ones.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Steps per second of the documents' MLP on one GPU, and of nothing but its matrix products.
-//   gpu_step small|big|deep float32|bfloat16|float16|products      exit status 77 where there is no GPU
+// Steps per second of the documents' MLP on one GPU, and of its matrix products alone.
+//   gpu_step small|big|deep float32|bfloat16|float16|products      exit status 77 if there is no GPU
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -36,7 +36,7 @@ ComputeType numbers_of(std::string_view way) {
                                 "'");
 }
 
-/// Each step is given its batch anew, as in training. At most two steps are under way.
+/// Each step is fed its batch again, as in training. At most two steps are in flight.
 double rate_of_training(const benchmarks::MlpSizes& sizes, ComputeType numbers) {
     Program program;
     auto x = layers::data(program, "x", {sizes.batch, sizes.features});
@@ -53,8 +53,8 @@ double rate_of_training(const benchmarks::MlpSizes& sizes, ComputeType numbers) 
     return rate;
 }
 
-/// Products of the step, on memory of zeros: forward, by the weights and by the inputs of all layers but the
-/// first.
+/// The matrix products of a step on zero-filled memory: forward, with respect to the weights, and, except for
+/// the first layer, with respect to the inputs.
 class Products {
   public:
     Products(std::shared_ptr<kernels::Gpu> gpu, const benchmarks::MlpSizes& sizes) : gpu_(std::move(gpu)) {
@@ -69,7 +69,7 @@ class Products {
             if (in != sizes.features) add(y, weight, x, false, true);
             in = out;
         }
-        all_ = gpu_->recorded([this] {
+        all_ = gpu_->captured([this] {
             for (const auto& product : products_) product->run();
         });
     }
@@ -99,7 +99,7 @@ class Products {
 };
 
 double rate_of_products(const benchmarks::MlpSizes& sizes) {
-    constexpr int together = 64;  // waiting costs as much as a small step
+    constexpr int together = 64;  // waiting takes as long as a small step
     const auto gpu = kernels::open_gpu(0);
     Products products(gpu, sizes);
     return together * benchmarks::steady_rate(

@@ -3,8 +3,8 @@
 // Steps per second of the documents' MLP in libtorch, data parallel over the ranks of mpirun, one thread per
 // rank.
 //   libtorch_step small|big averaging|gloo|alone      rank 0 prints steps per second
-// averaging: dtrain; reducer: libtorch's own (what DistributedDataParallel stands on) over gloo; alone: no
-// exchange.
+// averaging: by dtrain; gloo: libtorch's own reducer (the base of DistributedDataParallel) over gloo; alone:
+// no communication.
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -44,7 +44,7 @@ std::span<float> memory_of(torch::Tensor tensor) {
     return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// What happens after the backward pass.
+/// Called after the backward pass.
 using Exchange = std::function<void()>;
 
 Exchange by_dtrain(std::vector<torch::Tensor>& parameters, const Communicator& world) {

@@ -10,7 +10,7 @@
 
 namespace dtrain::benchmarks {
 
-/// The two models that the peers were measured with, and one whose gradients come in many steps.
+/// The two models with which the peers were measured, and a deep one with gradients in many steps.
 struct MlpSizes {
     std::int64_t batch;  ///< per rank
     std::int64_t features;

@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps per second of the documents' MLP, data parallel over the ranks of mpirun, one thread per rank.
 //   mlp_step small|big|deep [WAY]      rank 0 prints steps per second
-// WAY: one-copy: of the parameters, for all ranks (default), overlap, blocking: without overlap, compute:
-// nothing is exchanged, communicate: nothing else is, bfloat16: one-copy with products of bfloat16,
-// own-threads: one-copy with as many threads as MpiSession gives a rank, virtual-1, virtual-2, virtual-4:
-// each rank's batch is that of so many virtual ranks.
+// WAY is one of:
+//   one-copy     one copy of the parameters for all ranks (default)
+//   overlap      communication overlaps with computation
+//   blocking     no overlap
+//   compute      no communication
+//   communicate  communication only
+//   bfloat16     one-copy with products in bfloat16
+//   own-threads  one-copy with as many threads as MpiSession gives a rank
+//   virtual-1, virtual-2, virtual-4   each rank's batch is split among this many virtual ranks
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// nccl_allreduce --gpus: how many GPUs this process sees. nccl_allreduce BYTES, under mpirun with a rank per
-// GPU: microseconds of a sum of float32 in place over NCCL, as nccl-tests measures it: 5 that do not count,
-// then 20 in a row that nobody waits for in between. Status 77 says on stderr why there is no GPU.
+// nccl_allreduce --gpus: prints the number of visible GPUs. nccl_allreduce BYTES, under mpirun with one rank
+// per GPU: microseconds of an in-place sum of float32 over NCCL, measured as by nccl-tests: 5 warm-up calls,
+// then 20 calls without waiting in between. With status 77, stderr says why there is no GPU.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,7 @@ double microseconds_of(const dtrain::Communicator& world, std::size_t bytes) {
     const auto begin = std::chrono::steady_clock::now();
     add_up(times);
     const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - begin;
-    return world.sum(spent.count() / times) / world.size();  // nccl-tests, too, tells the mean of the ranks
+    return world.sum(spent.count() / times) / world.size();  // the mean over ranks, as in nccl-tests
 }
 
 }  // namespace

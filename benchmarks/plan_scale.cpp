@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What dtrain-launch itself does for a job of many nodes, without starting anything: time and peak memory of
-// each step, as one JSON object a line. plan_scale [NODES [RANKS_OF_NODE]]
+// The work of dtrain-launch for a job with many nodes, without starting anything: time and peak memory of
+// each step, as one JSON object per line. plan_scale [NODES [RANKS_OF_NODE]]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -59,8 +59,8 @@ Plan planned(int nodes, int ranks) {
                                 .exactly = [](const std::vector<int>&) {}}});
 }
 
-/// What the workers say: every rank starts; then half of them fail and the others are stopped, or all are
-/// done.
+/// The events that workers report: every rank starts; then half of them fail and the others are stopped, or
+/// all are done.
 std::vector<std::string> lines_of(const Plan& plan, bool fails) {
     const int size = plan.size();
     std::vector<std::string> lines;
@@ -79,7 +79,7 @@ std::vector<std::string> lines_of(const Plan& plan, bool fails) {
     return lines;
 }
 
-/// After each event the launcher asks what it asks then.
+/// After each event, makes the same queries as the launcher.
 JobState lived(const Plan& plan, const std::vector<std::string>& lines) {
     JobState job(plan.size());
     for (const auto& line : lines) {

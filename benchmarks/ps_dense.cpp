@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// mpirun -np 2 ps_dense cpu|gpu FLOATS: steps per second of one trainer that computes nothing: it pushes all
-// dense gradients to one server, which has Adam, and gets all parameters back, in sync mode.
+// mpirun -np 2 ps_dense cpu|gpu FLOATS: steps per second of one trainer without computation: it pushes all
+// dense gradients to one server, which runs Adam, and pulls all parameters, in sync mode.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -30,7 +30,7 @@ constexpr std::int64_t columns = 1024;
 
 ps::ServerPlan planned(const Device& device, std::int64_t floats) {
     Program program;
-    const auto x = layers::data(program, "x", {1, floats / columns - 1});  // and the bias
+    const auto x = layers::data(program, "x", {1, floats / columns - 1});  // one row is the bias
     minimize(program, layers::reduce_sum(program, layers::fc(program, x, columns)), Adam{});
     DistributeTranspiler transpiler;
     transpiler.transpile(program, {.pservers = "a:1", .trainers = 1});
@@ -80,6 +80,6 @@ int main(int argc, char** argv) {
             fmt::print("{:.2f}\n", rate_of_steps(static_cast<std::size_t>(floats), *transport));
     } catch (const std::exception& error) {
         fmt::print(stderr, "ps_dense: {}\n", error.what());
-        std::_Exit(EXIT_FAILURE);  // mpirun ends the other one
+        std::_Exit(EXIT_FAILURE);  // mpirun ends the other rank
     }
 }

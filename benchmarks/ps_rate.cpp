@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ps_rate load|tables|idle|save OPTIMIZER WIDTH BATCH ROWS SERVERS [FOLDER], under mpirun: the client and the
-// server of src/ps, in async mode, where each push is acknowledged when it is in the table. The first SERVERS
-// ranks serve, the others ask all at once.
+// server of src/ps, in async mode, in which each push is acknowledged once it is in the table. The first
+// SERVERS ranks are servers; the others send requests at the same time.
 //
-// load prints a line for each of pull, push and both: name, million keys a second of all trainers together,
-// p50 and p99 of a request in microseconds, of the slowest trainer. tables has eight of them, and prints such
-// lines for a batch that is pulled from all, an eighth from each: together, and in_turn. idle prints what
-// share of a processor each server takes while nobody asks it anything, in percent. save prints the lines of
-// load, and then likewise saving_pull, saving_push and saving_both, for which the first trainer lets the
-// servers make one save after the other into FOLDER; on stderr how many they made.
+// load prints a line for each of pull, push and both: name, million keys per second of all trainers together,
+// p50 and p99 of a request in microseconds for the slowest trainer. tables has eight tables, and prints such
+// lines for a batch that is pulled from all of them, an eighth from each: together, and in_turn. idle prints
+// the processor utilization of each server while it receives no requests, in percent. save prints the lines
+// of load, and then saving_pull, saving_push and saving_both, during which the first trainer makes the
+// servers write one save after the other into FOLDER; on stderr the number of saves.
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -39,7 +39,7 @@ using namespace dtrain::ps;
 constexpr const char* layout = "ps_rate";
 constexpr std::size_t many_tables = 8;
 constexpr std::chrono::seconds idle_time{5};
-constexpr std::chrono::milliseconds settling_time{500};  // for what a server does when nobody asks
+constexpr std::chrono::milliseconds settling_time{500};  // for the servers' background work
 
 std::vector<int> ranks_from(int first, int end) {
     std::vector<int> ranks(static_cast<std::size_t>(end - first));
@@ -70,7 +70,7 @@ class Trainer {
         client_.join();
     }
 
-    /// From now on the servers are always at it, until stop_saving().
+    /// Makes the servers save continuously until stop_saving().
     void start_saving(const std::string& folder) {
         folder_ = folder;
         begin_save();
@@ -134,7 +134,7 @@ class Trainer {
         client_.begin_save(to_text({.folder = save_folder()}));
     }
 
-    /// A job keeps the newest only: a thread removes the others.
+    /// Like a job, keeps only the newest save: a thread removes the others.
     void finish_save() {
         client_.finish_save();
         removal_ =
@@ -144,12 +144,12 @@ class Trainer {
 
     std::size_t tables_;
     Client client_;
-    std::filesystem::path folder_;  // "": saves nothing
+    std::filesystem::path folder_;  // "": no saves
     int saves_ = 0;
     std::future<void> removal_;
 };
 
-/// Of user and system together.
+/// User plus system time.
 double processor_seconds_of(std::int64_t process) {
     std::ifstream file(fmt::format("/proc/{}/stat", process));
     std::string text;

@@ -12,8 +12,8 @@
 
 #include "table_load.hpp"
 
-/// The same requests for a parameter server and for the bare one beside it. A server here is what has
-/// pull(ids, rows) and push(ids, gradients), which return when the answer has come.
+/// The same load of requests for the parameter server and for the minimal one. A server here is a type with
+/// pull(ids, rows) and push(ids, gradients), which return once the answer has arrived.
 namespace dtrain::benchmarks {
 
 struct RequestLoad {
@@ -24,8 +24,8 @@ struct RequestLoad {
 };
 
 struct RequestFigures {
-    double rate = 0;  ///< million keys a second: the median over blocks of time
-    double p50 = 0;   ///< microseconds of a request
+    double rate = 0;  ///< million keys per second: the median over blocks of time
+    double p50 = 0;   ///< microseconds per request
     double p99 = 0;
 };
 
@@ -45,8 +45,8 @@ void touch_all(Server& server, const RequestLoad& load) {
     }
 }
 
-/// Calls request(number) again and again, after a warm-up of the length of a block. Blocks are long enough
-/// that another program's moment on the processor does not make one by itself.
+/// Calls request(number) repeatedly, after a warm-up of one block. Blocks are long enough that a short
+/// interruption by another program does not dominate one.
 template <class Request>
 RequestFigures figures_of(const RequestLoad& load, const Request& request) {
     using Clock = std::chrono::steady_clock;
@@ -76,7 +76,7 @@ RequestFigures figures_of(const RequestLoad& load, const Request& request) {
             microseconds[microseconds.size() * 99 / 100]};
 }
 
-/// Calls tell(name, figures) for pulls, for pushes and for a pull and a push of the same batch.
+/// Calls tell(name, figures) for pulls, for pushes, and for a pull followed by a push of the same batch.
 template <class Server, class Tell>
 void measure_requests(Server& server, const RequestLoad& load, const Tell& tell) {
     const auto batches = batches_of({.batch = load.batch, .rows = load.rows});

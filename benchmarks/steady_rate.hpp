@@ -8,8 +8,8 @@
 
 namespace dtrain::benchmarks {
 
-/// Calls per second once it runs steadily: the median over blocks of a fixed number of calls, about 0.15 s
-/// each. The number is agreed by `agree` (the identity on one rank), so that all ranks do equally many.
+/// Calls per second in steady state: the median over blocks of a fixed number of calls, about 0.15 s each.
+/// `agree` (the identity on one rank) makes all ranks use the same number of calls.
 template <class Step, class Agree>
 double steady_rate(const Step& step, const Agree& agree, int blocks = 10) {
     using Clock = std::chrono::steady_clock;

@@ -19,9 +19,8 @@
 #include "base/checksum.hpp"
 #include "steady_rate.hpp"
 
-/// The same work for the table and for the bare one beside it. A table here is what has
-/// pull(ids, rows), push(ids, gradients), with a row made when its id is new, and settle() between growth and
-/// use.
+/// The same load for the table and for the minimal one. A table here is a type with pull(ids, rows), which
+/// creates rows for new ids, push(ids, gradients), and settle(), called between growth and use.
 namespace dtrain::benchmarks {
 
 struct TableLoad {
@@ -32,12 +31,12 @@ struct TableLoad {
     std::size_t rows = 0;
 };
 
-/// The n-th id of a table that is filled in turn: anywhere in the range of int64, no two alike.
+/// The n-th id inserted into a table: spread over the range of int64, all distinct.
 inline std::int64_t nth_id(std::uint64_t n) {
     return static_cast<std::int64_t>(mixed(n));
 }
 
-/// Counted page by page: /proc/self/statm may be 32 pages a processor off.
+/// Counted page by page: /proc/self/statm may be off by 32 pages per processor.
 inline std::size_t resident_bytes() {
     std::ifstream file("/proc/self/smaps_rollup");
     std::string word;
@@ -47,7 +46,7 @@ inline std::size_t resident_bytes() {
     return kibibytes << 10U;
 }
 
-/// 64 batches of ids that are in the table, each id at most once in a batch.
+/// 64 batches of existing ids, each id at most once per batch.
 inline std::vector<std::vector<std::int64_t>> batches_of(const TableLoad& load) {
     std::vector<std::vector<std::int64_t>> batches(64);
     std::uint64_t n = 0;
@@ -64,7 +63,7 @@ inline std::vector<std::vector<std::int64_t>> batches_of(const TableLoad& load) 
     return batches;
 }
 
-/// Of this thread: a machine that others use as well would make pauses of its own.
+/// Processor time of this thread, so that pauses by other programs do not count.
 inline double processor_seconds() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -87,15 +86,15 @@ std::vector<double> fill(Table& table, const TableLoad& load, std::size_t from, 
     return seconds;
 }
 
-/// Prints one number: million keys a second (insert by processor time, pull, push); microseconds of processor
-/// time that 99% of the pulls of new
-/// ids stay below while the table grows (growth); bytes that a row takes beyond its weights and state
-/// (memory), as the process grew and as the table says.
+/// Prints one number: million keys per second (insert, by processor time; pull; push); the 99th percentile of
+/// the processor time of pulls of new ids while the table grows, in microseconds (growth); bytes per row
+/// besides its weights and state, by the growth of the process, and on stderr also by the table's own count
+/// (memory).
 template <class Table>
 void run(Table& table, const TableLoad& load, std::size_t state_floats, const auto& own_bytes) {
     const auto before = resident_bytes();
     if (load.what == "memory") {
-        // Twelve fills to a doubling, so that none hides between two of them.
+        // Twelve measurements per doubling, so that no peak between two of them is missed.
         const auto payload = 4.0 * static_cast<double>(load.width + state_floats);
         double worst = 0;
         std::size_t filled = 0;

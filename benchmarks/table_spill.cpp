@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// table_spill MEMORY TIMES uniform|zipf WIDTH BATCH FOLDER|-: a table with so many rows as fit into MEMORY
-// bytes, TIMES over, that are pulled and pushed batch by batch. Prints million keys a second, one key being
-// pulled and pushed. With "-" there is no limit, and nothing on disk.
+// table_spill MEMORY TIMES uniform|zipf WIDTH BATCH FOLDER|-: a table with TIMES times as many rows as fit
+// into MEMORY bytes, pulled and pushed batch by batch. Prints million keys per second; each key is pulled and
+// pushed. With "-" there is no limit and nothing is on disk.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -37,12 +37,12 @@ double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Ids of a table with so many rows: the n-th is mixed(n).
+/// The ids of a table with `rows` rows: the n-th is mixed(n).
 class Ids {
   public:
     Ids(std::uint64_t rows, bool is_zipf) : rows_(rows), is_zipf_(is_zipf) {}
 
-    /// Each once, as clients send them.
+    /// Without duplicates, as clients send them.
     std::vector<std::int64_t> batch(std::size_t size) {
         std::vector<std::int64_t> ids(size);
         for (auto& id : ids) id = static_cast<std::int64_t>(mixed(number()));
@@ -52,7 +52,7 @@ class Ids {
     }
 
   private:
-    /// Even, or n with a chance in proportion to 1 / (n + 1).
+    /// A row number, uniform or with a probability proportional to 1 / (n + 1).
     std::uint64_t number() {
         const auto dice = static_cast<double>(mixed(~next_++) >> 11U) * 0x1p-53;
         const auto rows = static_cast<double>(rows_);
@@ -76,7 +76,7 @@ class Table {
               load.folder == "-" ? std::nullopt : std::optional(ps::SpillOptions{load.folder, load.memory})),
           values_(load.batch * load.width, 0.001F) {}
 
-    /// @returns the seconds of each batch
+    /// @returns the time in seconds
     double use(const std::vector<std::int64_t>& ids) {
         const auto values = std::span(values_).first(ids.size() * table_.width());
         const auto begin = Clock::now();
@@ -94,14 +94,15 @@ class Table {
 };
 
 void run(const Load& load) {
-    constexpr double bytes_of_entry = 10;  // that find a row, with some room for a batch
+    constexpr double bytes_of_entry = 10;  // index memory per row, with some room for a batch
     constexpr double warm_up = 5;          // seconds
     constexpr double measured = 5;
     Table table(load);
     const auto fits = static_cast<double>(load.memory) * 7 / 8 /
                       (static_cast<double>(table.table().row_bytes()) + bytes_of_entry);
     const auto rows = static_cast<std::uint64_t>(load.times * fits);
-    // Seldom ids first, so that often used ones are the newest; new rows need their beginning alone.
+    // Rare ids first, so that the frequent ones are the most recently used; new rows only need their initial
+    // values.
     std::vector<float> values(load.batch * load.width);
     const auto fill_begin = Clock::now();
     for (std::uint64_t left = rows; left > 0;) {

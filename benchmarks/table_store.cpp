@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// table_store save|load|changes|quiet|busy FOLDER ROWS WIDTH: a sparse table of WIDTH floats a row goes to
-// disk at one go (save), or 1% of it that changed since (changes), or comes from there (load); prints the
-// seconds that this took, the making of the table not counted. busy prints the microseconds that 99% of the
-// pulls and pushes of 1024 ids stay below while a save is in progress, quiet without one.
+// table_store save|load|changes|quiet|busy FOLDER ROWS WIDTH: writes a sparse table of WIDTH floats per row
+// to disk in one go (save), or the 1% of it that has changed since (changes), or reads it from disk (load);
+// prints the time in seconds, without the creation of the table. busy prints the 99th percentile, in
+// microseconds, of pulls and pushes of 1024 ids during a save; quiet without one.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -74,7 +74,7 @@ double load(const std::filesystem::path& folder, const Size& size) {
     return seconds;
 }
 
-/// One save after the other, of which a piece is taken between any two batches, as a busy server does.
+/// Makes one save after the other, a piece between any two batches, as a busy server does.
 double slowest_batches(const Size& size, const std::filesystem::path& folder, bool saves) {
     auto table = table_of(size);
     ps::TableSaver saver(table, {});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Handwritten digits with the network of Paddle's documents, line by line, on one rank: ./digits digits.h5.
-// digits_ranks.cpp is the same on many: `diff digits.cpp digits_ranks.cpp` shows what it takes.
+// digits_ranks.cpp is the same for many ranks; `diff digits.cpp digits_ranks.cpp` shows what changes.
 #include <exception>
 #include <iostream>
 
@@ -20,7 +20,7 @@ int main(int argc, char** argv) try {
     nn::Sequential mnist{nn::Flatten(1, -1), nn::Linear(64, 512), nn::ReLU(), nn::Dropout(0.2),
                          nn::Linear(512, 10)};
 
-    // Its samples
+    // Batches of samples
     const nn::DataLoaderOptions batches{.batch_size = 32, .shuffle = true, .sample = {8, 8}};
     const nn::DataLoader train_loader(train, batches);
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Handwritten digits with a LeNet for their 8x8 images, line by line, on one rank: ./lenet digits.h5.
-// lenet_ranks.cpp is the same on many: `diff lenet.cpp lenet_ranks.cpp` shows what it takes.
+// lenet_ranks.cpp is the same for many ranks; `diff lenet.cpp lenet_ranks.cpp` shows what changes.
 #include <exception>
 #include <iostream>
 
@@ -31,7 +31,7 @@ int main(int argc, char** argv) try {
                          nn::ReLU(),
                          nn::Linear(84, 10)};
 
-    // Its samples
+    // Batches of samples
     const nn::DataLoaderOptions batches{.batch_size = 32, .shuffle = true, .sample = {1, 8, 8}};
     const nn::DataLoader train_loader(train, batches, env.communicator());
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// A network of one's own whose ranks a plain program starts: ./linear_net [1|2|3|4 [STEPS]], the four forms
-// of spawn() in Paddle's documents, which do one step.
+// A user-defined network whose ranks are started by a plain program: ./linear_net [1|2|3|4 [STEPS]] runs the
+// four forms of spawn() in Paddle's documents, with one step by default.
 #include <cstdio>
 #include <cstdlib>
 
@@ -30,7 +30,7 @@ void train(bool print_result, int steps) {
     const nn::MSELoss loss_fn;
     nn::Optimizer adam(dtrain::Adam{.learning_rate = 0.001}, dp_layer.parameters());
 
-    // 3. Steps with samples of this rank's own.
+    // 3. Training steps with this rank's own samples.
     for (int step = 0; step < steps; ++step) {
         const auto inputs = nn::randn({10, 10}, env.rank());
         const auto outputs = dp_layer(inputs);

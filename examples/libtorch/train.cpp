@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// A network of libtorch, trained by all ranks together. What makes it parallel is marked with "dtrain".
+// A libtorch network, trained by all ranks together. What makes it parallel is marked with "dtrain".
 #include <cstdio>
 
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
@@ -30,7 +30,7 @@ int main() {
     }
     dtrain::GradientAveraging averaging(world, buffers);  // dtrain
     std::vector<std::shared_ptr<torch::autograd::Node>> hooked;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {  // dtrain: libtorch says when a gradient is there
+    for (std::size_t i = 0; i < parameters.size(); ++i) {  // dtrain: called when a gradient is ready
         hooked.push_back(torch::autograd::impl::grad_accumulator(parameters[i]));
         hooked.back()->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
             [&averaging, i](const auto& outputs, const auto&) { return averaging.ready(i), outputs; }));
@@ -38,7 +38,7 @@ int main() {
 
     for (int step = 0; step < 200; ++step) {
         const auto x = torch::rand({64, 784});
-        const auto label = (x.slice(1, 0, 10)).argmax(1);  // to be learned: the largest of the first ten
+        const auto label = (x.slice(1, 0, 10)).argmax(1);  // the target: the largest of the first ten
         for (auto& each : parameters) each.grad().zero_();
         const auto loss = torch::nn::functional::cross_entropy(model->forward(x), label);
         loss.backward();

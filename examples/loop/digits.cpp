@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Handwritten digits with a loop of one's own, from docs/programs.md: a static program, made data parallel,
-// that an Executor runs. The same program on one rank (./loop digits.h5) and on many (mpirun -np 2 ./loop
-// digits.h5).
+// Handwritten digits with a user-defined training loop, from docs/programs.md: a static program, made data
+// parallel and run by an Executor. The same program runs on one rank (./loop digits.h5) and on many (mpirun
+// -np 2 ./loop digits.h5).
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -20,9 +20,9 @@ using namespace dtrain;
 
 namespace {
 
-constexpr std::int64_t global_batch = 100;  // samples of a step, of all ranks together
+constexpr std::int64_t global_batch = 100;  // samples per step, of all ranks together
 constexpr std::int64_t epochs = 10;
-constexpr std::uint64_t seed = 1;  // of the first parameters and of the order of the samples
+constexpr std::uint64_t seed = 1;  // for the initial parameters and the order of the samples
 
 int train(const std::string& file, const Communicator& ranks) {
     const auto data = Dataset::read({.file = file, .x = "train/x", .y = "train/y", .scale = 1.0F / 16});

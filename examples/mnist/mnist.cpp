@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // The MNIST network of Paddle's documents as a static program: 784-128-128-10 with tanh, softmax cross
-// entropy, Adam 0.01, 64 samples a step and rank. The same program for ./mnist FOLDER, mpirun -np 4 ./mnist
-// FOLDER and dtrain-launch --gpus 0,1 ./mnist FOLDER; see examples/README.md for the data.
+// entropy, Adam 0.01, 64 samples per step and rank. The same program runs as ./mnist FOLDER, mpirun -np 4
+// ./mnist FOLDER and dtrain-launch --gpus 0,1 ./mnist FOLDER; see examples/README.md for the data.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -26,15 +26,15 @@ using namespace dtrain;
 
 namespace {
 
-constexpr std::int64_t batch = 64;  // of each rank, as in the documents
-constexpr std::uint64_t seed = 1;   // of the first weights and of the order of the samples
+constexpr std::int64_t batch = 64;  // per rank, as in the documents
+constexpr std::uint64_t seed = 1;   // for the initial weights and the order of the samples
 
 struct Settings {
     std::filesystem::path folder = "digits-idx";
     std::int64_t epochs = 10;
-    std::int64_t steps = std::numeric_limits<std::int64_t>::max();  // in all, when that is less
-    std::int64_t every = 200;                                       // steps between two lines
-    std::string save;                                               // checkpoint at the end
+    std::int64_t steps = std::numeric_limits<std::int64_t>::max();  // total, if less than all epochs
+    std::int64_t every = 200;                                       // steps between two printed lines
+    std::string save;                                               // file of the checkpoint at the end
 };
 
 std::int64_t whole_number(const std::string& option, const std::string& text) {
@@ -68,7 +68,7 @@ Settings read_settings(int argc, char** argv) {
     return out;
 }
 
-/// MNIST's files, or others of the same kind, with or without .gz.
+/// Reads the files of MNIST, or others of the same format, with or without .gz.
 Dataset read_images(const std::filesystem::path& folder, const std::string& part) {
     for (const std::string end : {"", ".gz"})
         if (const auto file = folder / (part + "-images-idx3-ubyte" + end); std::filesystem::exists(file))
@@ -78,7 +78,7 @@ Dataset read_images(const std::filesystem::path& folder, const std::string& part
                      "examples/mnist/digits_as_idx.py");
 }
 
-/// Parameters and optimizer state as `dtrain-worker --inspect` and h5py read them.
+/// Saves parameters and optimizer state in the form that `dtrain-worker --inspect` and h5py read.
 void save(const std::string& file, const State& state, std::int64_t step) {
     Checkpoint out;
     out.step = step;
@@ -95,7 +95,7 @@ void save(const std::string& file, const State& state, std::int64_t step) {
     save_checkpoint(file, out);
 }
 
-/// Share of the test images that are recognised, by all ranks together.
+/// Fraction of the test images that are recognized, over all ranks.
 double test_accuracy(Program program, const std::string& scores, const Dataset& images, const State& state,
                      const Communicator& ranks) {
     const auto counts = layers::data(program, "counts", {batch});

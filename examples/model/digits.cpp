@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Handwritten digits with dtrain::Model. The same program on one rank (./digits digits.h5) and on many
+// Handwritten digits with dtrain::Model. The same program runs on one rank (./digits digits.h5) and on many
 // (mpirun -np 2 ./digits digits.h5): with virtual_ranks both train to the same bits.
 #include <cstdio>
 #include <exception>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// A network whose kernels are loops of one's own, trained by all ranks together: y = v tanh(x W + b) learns
-// the product of two of its four inputs. What makes it parallel is marked with "dtrain". ./train, mpirun -np
-// 2 ./train; with the name of a folder it leaves checkpoints there, and goes on from the newest one:
+// A network with user-defined kernels (plain loops), trained by all ranks together: y = v tanh(x W + b)
+// learns the product of two of its four inputs. The lines that make it parallel are marked with "dtrain".
+// ./train, mpirun -np 2 ./train; with a folder it writes checkpoints there, and resumes from the newest one:
 // mpirun -np 2 ./train checkpoints
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t inputs = 4;
 constexpr std::size_t hidden = 16;
-constexpr int batch = 32;  // of each rank
+constexpr int batch = 32;  // per rank
 constexpr float rate = 0.2F;
 
 float uniform(std::mt19937& random) {
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
     std::int64_t step = 0;
     std::optional<dtrain::StateCheckpoints> checkpoints;  // dtrain
     if (argc > 1) {
-        std::vector<dtrain::CheckpointBuffer> saved;  // dtrain: what checkpoints have
+        std::vector<dtrain::CheckpointBuffer> saved;  // dtrain: the content of checkpoints
         for (auto* each : parameters) saved.push_back({std::to_string(saved.size()), {}, each->values});
         checkpoints.emplace(argv[1], saved, world);
         if (const auto begin = checkpoints->load_newest({})) step = begin->step;
@@ -100,10 +100,10 @@ int main(int argc, char** argv) {
         for (auto* each : parameters)
             for (std::size_t i = 0; i < each->values.size(); ++i) each->values[i] -= rate * each->gradient[i];
 
-        loss = world.sum(loss) / (batch * env.world_size());  // dtrain: what is printed is of all ranks
+        loss = world.sum(loss) / (batch * env.world_size());  // dtrain: the loss over all ranks
         if (env.rank() == 0) std::printf("step %d loss %.6f\n", static_cast<int>(step), loss);
         if (checkpoints && step % 50 == 0) checkpoints->save({.step = step, .epoch_step = step});  // dtrain
-        if (checkpoints) checkpoints->progress();  // dtrain: the one in progress, when all have written
+        if (checkpoints) checkpoints->progress();  // dtrain: completes it once all have written
     }
     if (checkpoints) checkpoints->finish();              // dtrain
     const bool same = averaging.values_are_identical();  // dtrain

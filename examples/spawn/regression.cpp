@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// A regression whose ranks a plain program starts: ./regression [1|2|3|4 [STEPS]], the four forms of spawn()
-// in Paddle's documents, which do one step.
+// A regression whose ranks are started by a plain program: ./regression [1|2|3|4 [STEPS]] runs the four forms
+// of spawn() in Paddle's documents, with one step by default.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -29,7 +29,7 @@ void train(bool print_result, int steps) {
     dtrain::Executor executor(dtrain::data_parallel(program, {.ranks = env.world_size()}),
                               dtrain::State(program, 1), env.communicator());
 
-    // 3. Steps with samples of this rank's own.
+    // 3. Training steps with this rank's own samples.
     std::mt19937 generator(static_cast<unsigned>(env.rank()));
     std::normal_distribution<float> normal;
     for (int step = 0; step < steps; ++step) {

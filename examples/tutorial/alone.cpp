@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Where docs/tutorial.md begins: handwritten digits in one process. ./alone digits.h5 [EPOCHS] [--resume]
+// The start of docs/tutorial.md: handwritten digits in one process. ./alone digits.h5 [EPOCHS] [--resume]
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Where docs/tutorial.md goes to: any number of ranks. mpirun -np 2 ./ranks digits.h5 [EPOCHS] [--resume]
+// The result of docs/tutorial.md: any number of ranks. mpirun -np 2 ./ranks digits.h5 [EPOCHS] [--resume]
 #include <algorithm>
 #include <cstdio>
 #include <exception>

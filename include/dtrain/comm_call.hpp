@@ -13,9 +13,9 @@
 
 namespace dtrain {
 
-/// What becomes of the ranks' values. Integers wrap when a sum is too large; their average is rounded towards
-/// zero. float16 and bfloat16 are summed in float and rounded once. A minimum or maximum with NaN among the
-/// values is the same on every rank, but may or may not be NaN.
+/// How the ranks' values are combined. Integer sums wrap on overflow; integer averages are rounded towards
+/// zero. float16 and bfloat16 are summed in float and rounded once. A minimum or maximum of values that
+/// include NaN is the same on every rank, but may or may not be NaN.
 enum class Reduction : std::uint8_t { sum, average, min, max };
 
 namespace comm {
@@ -67,22 +67,22 @@ enum class Operation : std::uint8_t {
     all_to_allv,
     send,
     receive,
-    nccl_communicator,  ///< of NCCL alone: making or ending a communicator
+    nccl_communicator,  ///< NCCL only: creating or destroying a communicator
 };
 
-/// Takes bytes [first, first + sums.size()) of the buffer, summed.
+/// Receives bytes [first, first + sums.size()) of the reduced buffer.
 using UseShare = std::function<void(std::size_t first, std::span<std::byte> sums)>;
 
-/// One call of a Communicator, for a back end. Operations that only move data count in bytes (uint8).
+/// One call of a Communicator, passed to a backend. Operations that only move data count in bytes (uint8).
 struct Call {
     Operation operation = Operation::barrier;
     ElementType element = ElementType::uint8;
     Reduction reduction = Reduction::sum;
     const std::byte* send = nullptr;
-    std::byte* receive = nullptr;  ///< also what is changed in place
-    std::size_t count = 0;         ///< elements: of a block where each rank has one, else of the buffer
-    int peer = 0;                  ///< root, destination or source
-    int tag = 0;                   ///< of send and receive
+    std::byte* receive = nullptr;  ///< also the buffer of in-place operations
+    std::size_t count = 0;         ///< elements: of one block if each rank has one, else of the buffer
+    int peer = 0;                  ///< rank of root, destination or source
+    int tag = 0;                   ///< for send and receive
     std::vector<std::size_t> send_counts = {};     ///< all_to_allv: bytes for each rank
     std::vector<std::size_t> receive_counts = {};  ///< all_to_allv: bytes from each rank
     UseShare use = {};                             ///< reduce_shares
@@ -92,7 +92,7 @@ struct Call {
 
 }  // namespace comm
 
-/// A value that can be summed over ranks.
+/// A type whose values can be reduced over ranks.
 template <class T>
 concept Reducible = comm::is_reducible<T>;
 

@@ -13,10 +13,10 @@
 
 namespace dtrain {
 
-/// Error codes of MPI ("MPI_ERR_TRUNCATE: message truncated").
+/// MPI error codes ("MPI_ERR_TRUNCATE: message truncated").
 const std::error_category& mpi_category();
 
-/// A call of MPI that failed: `code().category()` is mpi_category().
+/// A failed MPI call: `code().category()` is mpi_category().
 class MpiError : public Error {
   public:
     MpiError(const std::string& operation, int code)
@@ -28,7 +28,7 @@ class MpiError : public Error {
     std::error_code code_;
 };
 
-/// Ranks that run different versions of dtrain. All of them throw it, before anything else is exchanged.
+/// Ranks run different versions of dtrain. All of them throw it, before anything else is exchanged.
 class VersionMismatch : public UsageError {
   public:
     VersionMismatch(const std::string& message, std::vector<std::string> versions)
@@ -46,10 +46,10 @@ struct MissingRank {
     std::string why = {};  ///< "in no operation; its last one was number 41", "did not answer"
 };
 
-/// Ranks did not come to an operation, or did not go on in it, before the deadline (DTRAIN_COMM_TIMEOUT). All
-/// ranks that wait throw it at about the same time; one that comes later throws it at once. Nothing but
-/// leaving is possible afterwards: operations throw it again, destructors wait for nobody and MPI is not
-/// ended; say what happened and call abort_job().
+/// Ranks did not enter an operation, or did not progress in it, before the deadline (DTRAIN_COMM_TIMEOUT).
+/// All waiting ranks throw it at about the same time; a rank that enters later throws it at once. Afterwards
+/// only shutting down is possible: operations throw it again, destructors do not wait and MPI is not
+/// finalised. Report the error and call abort_job().
 class CommunicatorTimeout : public Error {
   public:
     CommunicatorTimeout(const std::string& message, std::string operation, std::uint64_t number,
@@ -61,7 +61,7 @@ class CommunicatorTimeout : public Error {
           missing_(std::move(missing)) {}
 
     const std::string& operation() const { return operation_; }  ///< "allreduce"
-    std::uint64_t number() const { return number_; }  ///< of the operation in its communicator, from 1
+    std::uint64_t number() const { return number_; }  ///< of the operation within its communicator, from 1
     std::chrono::duration<double> waited() const { return waited_; }
     const std::vector<MissingRank>& missing() const { return missing_; }
 

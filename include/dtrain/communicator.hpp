@@ -29,29 +29,29 @@ std::unique_ptr<Transport> open_transport(const Communicator& world);
 std::shared_ptr<CommunicatorBackend> backend_of(const Communicator& communicator);
 }  // namespace comm
 
-/// A group of ranks that exchange data. A value: copies share one underlying communicator. The default one is
-/// a world of one rank that never calls MPI.
+/// A group of ranks that exchange data. A value type: copies share one underlying communicator. A
+/// default-constructed communicator is a world of one rank that never calls MPI.
 ///
-/// All operations but send and receive are collective: all ranks call them in the same order and with the
-/// same lengths; ranks of one node that do not are told so by an Error that all of them throw. What is summed
-/// has the same bits on every rank and in every run, for given size, number of ranks and ranks per node: on
-/// one node ranks are added in their order. start_...() returns at once; the operation goes on as Request
-/// says. All throw MpiError, and CommunicatorTimeout when a rank does not come. Only one thread of a process
-/// may use its communicators.
+/// All operations except send and receive are collective: all ranks call them in the same order and with the
+/// same lengths. If ranks of one node do not, all of them throw an Error that says so. A reduction gives the
+/// same bits on every rank and in every run for a given length, number of ranks and ranks per node; within a
+/// node, ranks are added in rank order. start_...() returns at once and the operation progresses as described
+/// at Request. All operations throw MpiError, and CommunicatorTimeout if a rank does not take part in time.
+/// Only one thread of a process may use its communicators.
 class Communicator {
   public:
-    /// A world of one.
+    /// A world of one rank.
     Communicator();
     explicit Communicator(std::shared_ptr<CommunicatorBackend> backend) : backend_(std::move(backend)) {}
 
     int rank() const;
     int size() const;
 
-    int node_rank() const;  ///< among the ranks of this rank's node
-    int node_size() const;  ///< ranks of this rank's node
-    int nodes() const;      ///< nodes of all ranks
+    int node_rank() const;  ///< among the ranks of this node
+    int node_size() const;  ///< number of ranks on this node
+    int nodes() const;      ///< number of nodes over all ranks
 
-    /// Returns when all ranks have come.
+    /// Returns when all ranks have entered the barrier.
     void barrier() const;
     [[nodiscard]] Request start_barrier() const;
 
@@ -72,8 +72,8 @@ class Communicator {
         return start_allreduce(buffer);
     }
 
-    /// Reduces `in`, which is size() blocks of the length of `out`; rank r gets block r in `out`, which does
-    /// not overlap `in`. @throws Error when the lengths do not fit
+    /// Reduces `in`, which consists of size() blocks of the length of `out`; rank r receives block r in
+    /// `out`, which must not overlap `in`. @throws Error if the lengths do not match
     template <Reducible T>
     void reduce_scatter(std::span<const T> in, std::span<T> out, Reduction reduction = Reduction::sum) const {
         run(scattered(in, out, reduction));
@@ -84,12 +84,13 @@ class Communicator {
         return start(scattered(in, out, reduction));
     }
 
-    /// Reduces over all ranks and hands each rank of a node its share of the result, piece by piece, while it
-    /// is in the cache: use(first, values) gets elements [first, first + values.size()) of the result. The
-    /// shares of a node's ranks cover the buffer once (share()). Returns when all ranks of the node have
-    /// used theirs: what they wrote into one copy of the parameters in a SharedBuffer is then there for all.
-    /// `buffer` holds anything afterwards. Does not return while a rank's `use` runs; an exception of `use`
-    /// leaves the other ranks waiting: end the job then.
+    /// Reduces over all ranks and passes each rank of a node its share of the result, piece by piece while
+    /// the piece is still in the cache: use(first, values) receives elements [first, first + values.size())
+    /// of the result. The shares of a node's ranks together cover the buffer exactly once (see share()).
+    /// Returns when all ranks of the node have used their shares: what they wrote into one copy of the
+    /// parameters in a SharedBuffer is then visible to all of them. The contents of `buffer` are unspecified
+    /// afterwards. Does not return while a rank's `use` runs; if `use` throws, the other ranks keep waiting:
+    /// end the job in that case.
     template <Reducible T, class Use>
     requires std::is_invocable_v<Use, std::size_t, std::span<T>>
     void reduce_shares(std::span<T> buffer, Use use, Reduction reduction = Reduction::sum) const {
@@ -101,8 +102,8 @@ class Communicator {
         run(call);
     }
 
-    /// The part of `count` elements of type T that reduce_shares() gives to this rank: the same for the same
-    /// count and type.
+    /// The part of `count` elements of type T that reduce_shares() passes to this rank: always the same for
+    /// the same count and type.
     struct Share {
         std::size_t first = 0;
         std::size_t count = 0;
@@ -112,8 +113,8 @@ class Communicator {
         return share_of_bytes(count * sizeof(T), sizeof(T));
     }
 
-    /// All ranks' blocks, by rank. `all` is size() blocks of the length of `mine`.
-    /// @throws Error when the lengths do not fit
+    /// Gathers all ranks' blocks in rank order. `all` is size() blocks of the length of `mine`.
+    /// @throws Error if the lengths do not match
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void all_gather(std::span<const T> mine, std::span<T> all) const {
@@ -125,8 +126,8 @@ class Communicator {
         return start(moved(comm::Operation::all_gather, std::as_bytes(mine), std::as_writable_bytes(all)));
     }
 
-    /// Both are size() blocks of one length: block r of `out` goes to rank r, block r of `in` is from rank r.
-    /// They do not overlap. @throws Error when the lengths do not fit
+    /// `out` and `in` are each size() blocks of one length: block r of `out` goes to rank r, block r of `in`
+    /// comes from rank r. They must not overlap. @throws Error if the lengths do not match
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void all_to_all(std::span<const T> out, std::span<T> in) const {
@@ -138,8 +139,9 @@ class Communicator {
         return start(moved(comm::Operation::all_to_all, std::as_bytes(out), std::as_writable_bytes(in)));
     }
 
-    /// As all_to_all() with blocks of different lengths, in elements by rank, one after the other. What rank
-    /// a says it sends to rank b, b says it receives from a. @throws Error when the lengths do not fit
+    /// Like all_to_all() with blocks of different lengths; counts are in elements, by rank, and the blocks
+    /// are contiguous. The count that rank a sends to rank b must equal the count that b receives from a.
+    /// @throws Error if the lengths do not match
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void all_to_allv(std::span<const T> out, std::span<const std::size_t> out_counts, std::span<T> in,
@@ -154,8 +156,8 @@ class Communicator {
                               sizeof(T));
     }
 
-    /// To one rank, from one rank: the lengths on both sides are equal, tags are from 0 to 32767. Messages
-    /// between two ranks with one tag arrive in order. @throws Error when there is no such rank or tag
+    /// Point-to-point messages: the lengths on both sides are equal; tags are from 0 to 32767. Messages
+    /// between two ranks with the same tag arrive in order. @throws Error if the rank or tag does not exist
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void send(std::span<const T> values, int to, int tag = 0) const { start_send(values, to, tag).wait(); }
@@ -175,23 +177,23 @@ class Communicator {
         return start_message(comm::Operation::receive, {}, std::as_writable_bytes(values), from, tag);
     }
 
-    /// Sums, maxima and minima of one value per rank.
+    /// Sum, maximum or minimum of one value per rank.
     double sum(double value) const { return reduced(value, Reduction::sum); }
     std::int64_t sum(std::int64_t value) const { return reduced(value, Reduction::sum); }
     std::int64_t max(std::int64_t value) const { return reduced(value, Reduction::max); }
     double max(double value) const { return reduced(value, Reduction::max); }
     std::int64_t min(std::int64_t value) const { return reduced(value, Reduction::min); }
 
-    /// True on all ranks when it is on every one.
+    /// True on all ranks if `value` is true on every rank.
     bool all(bool value) const { return min(std::int64_t{value}) != 0; }
 
-    /// True on all ranks when all have the same value.
+    /// True on all ranks if all of them pass the same value.
     bool all_have(std::int64_t value) const {
         const auto lowest = min(value);
         return max(value) == lowest;
     }
 
-    /// Sends root's bytes to all ranks; same length everywhere.
+    /// Sends root's bytes to all ranks; the length is the same on every rank.
     void broadcast(std::span<std::byte> buffer, int root = 0) const;
     [[nodiscard]] Request start_broadcast(std::span<std::byte> buffer, int root = 0) const;
 
@@ -202,30 +204,31 @@ class Communicator {
         broadcast(std::as_writable_bytes(buffer), root);
     }
 
-    /// Root's text, on all ranks.
+    /// Returns root's text on all ranks.
     std::string broadcast(const std::string& text, int root = 0) const;
 
-    /// Every rank's text, by rank.
+    /// Returns every rank's text, in rank order.
     std::vector<std::string> allgather(const std::string& text) const;
 
-    /// Every rank's value, by rank.
+    /// Returns every rank's value, in rank order.
     std::vector<std::int64_t> allgather(std::int64_t value) const;
 
-    /// Memory in which the ranks of a node reach each other and sums are fastest; ranks may ask for different
-    /// lengths, 0 too. Collective. Any communicator of the same ranks, or of some of them, knows it again.
-    /// @throws Error on all ranks when there is not enough shared memory
+    /// Allocates memory that the ranks of a node share and for which reductions are fastest. Ranks may ask
+    /// for different lengths, including 0. Collective. Any communicator over the same ranks, or over a subset
+    /// of them, recognises it.
+    /// @throws Error on all ranks if there is not enough shared memory
     SharedBuffer allocate(std::size_t bytes) const;
 
-    /// Ranks of one colour become a communicator, ordered by key and then by rank. Collective.
+    /// Ranks of the same color form a communicator, ordered by key and then by rank. Collective.
     Communicator split(int color, int key) const;
-    /// The same ranks, with operations that are apart from this one's. Collective.
+    /// A communicator of the same ranks whose operations are independent of this one's. Collective.
     Communicator duplicate() const;
-    /// The ranks of this rank's node. Collective.
+    /// A communicator of the ranks of this rank's node. Collective.
     Communicator node_local() const;
-    /// The ranks that have this rank's number on their nodes, one of each node. Collective.
+    /// A communicator of the ranks that have this rank's node rank, one from each node. Collective.
     Communicator cross_node() const;
 
-    /// One line for people: how many ranks on how many nodes, and by what ways they exchange data.
+    /// One human-readable line: how many ranks on how many nodes, and which transports they use.
     std::string describe() const;
 
   private:
@@ -272,13 +275,13 @@ class Communicator {
 };
 
 namespace detail {
-/// The lowest rank's error, on all ranks; notes that all of them will throw.
+/// Returns, on all ranks, the error of the lowest rank that has one, and records that all ranks will throw.
 std::optional<std::string> agreed_error(const Communicator& communicator,
                                         const std::optional<std::string>& error);
 }  // namespace detail
 
-/// Lets all ranks fail when one does: throws Exception with the message of the lowest rank that has one, on
-/// all ranks. Collective.
+/// Makes all ranks fail if one does: throws, on all ranks, an Exception with the message of the lowest rank
+/// that has one. Collective.
 template <class Exception = UsageError>
 void throw_together(const Communicator& communicator, const std::optional<std::string>& error) {
     if (const auto agreed = detail::agreed_error(communicator, error)) throw Exception(*agreed);
@@ -286,4 +289,4 @@ void throw_together(const Communicator& communicator, const std::optional<std::s
 
 }  // namespace dtrain
 
-#include <dtrain/mpi_session.hpp>  // NOLINT: its users have always found it here
+#include <dtrain/mpi_session.hpp>  // NOLINT: kept because existing code relies on this header including it

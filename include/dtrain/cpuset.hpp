@@ -12,9 +12,9 @@ struct hwloc_bitmap_s;
 
 namespace dtrain {
 
-/// A set of logical processors by the number the operating system gives them ("0-3,8"), as in
-/// `taskset -c` and /sys/devices/system/cpu. A value type, hwloc's bitmap inside, without any limit on the
-/// numbers. What has been moved from is empty.
+/// A set of logical processors by their operating system numbers ("0-3,8"), as in `taskset -c` and
+/// /sys/devices/system/cpu. A value type around hwloc's bitmap, without a limit on the numbers. A moved-from
+/// set is empty.
 class CpuSet {
   public:
     CpuSet() = default;
@@ -27,15 +27,15 @@ class CpuSet {
     /// The processors first..last, both included.
     static CpuSet range(int first, int last);
 
-    /// Reads the kernel's list form, "0-3,8"; blanks around numbers are allowed, "" is the empty set.
-    /// @throws UsageError naming the text when it is no such list.
+    /// Parses the kernel's list form, "0-3,8"; spaces around numbers are allowed, "" is the empty set.
+    /// @throws UsageError naming the text if it is not such a list.
     static CpuSet parse(std::string_view list);
 
-    /// The set that the calling thread may run on now (sched_getaffinity).
+    /// The current affinity mask of the calling thread (sched_getaffinity).
     static CpuSet of_this_thread();
 
-    /// The set that another process' first thread may run on.
-    /// @throws std::system_error when there is no such process.
+    /// The affinity mask of another process' main thread.
+    /// @throws std::system_error if there is no such process.
     static CpuSet of_process(int pid);
 
     void add(int cpu);
@@ -46,18 +46,18 @@ class CpuSet {
     /// All members, ascending.
     std::vector<int> members() const;
 
-    /// True when every member of this set is in `other`.
+    /// True if every member of this set is in `other`.
     bool is_subset_of(const CpuSet& other) const;
     bool intersects(const CpuSet& other) const;
 
-    /// The kernel's list form, shortest spelling: "0-3,8".
+    /// The kernel's list form in its shortest spelling: "0-3,8".
     std::string to_string() const;
 
     friend CpuSet operator&(const CpuSet& a, const CpuSet& b);
     friend CpuSet operator|(const CpuSet& a, const CpuSet& b);
     friend CpuSet operator-(const CpuSet& a, const CpuSet& b);
     friend bool operator==(const CpuSet& a, const CpuSet& b);
-    /// By the highest processor that is in one of the sets only; the empty set is the least.
+    /// Orders by the highest processor that is in only one of the sets; the empty set is the smallest.
     friend std::strong_ordering operator<=>(const CpuSet& a, const CpuSet& b);
 
   private:
@@ -68,7 +68,7 @@ class CpuSet {
     const hwloc_bitmap_s* bits() const;
     hwloc_bitmap_s* own();
 
-    std::unique_ptr<hwloc_bitmap_s, Free> bits_;  // none: the empty set
+    std::unique_ptr<hwloc_bitmap_s, Free> bits_;  // null: the empty set
 };
 
 }  // namespace dtrain

@@ -9,13 +9,13 @@
 
 namespace dtrain {
 
-/// What a program computes on: this process' CPU or a GPU.
+/// The device that a program computes on: this process' CPU or a GPU.
 struct Device {
     enum class Kind : std::uint8_t { cpu, gpu };
 
     Kind kind = Kind::cpu;
-    /// Of a GPU, among those that this process sees. None: that of FLAGS_selected_gpus, as dtrain-launch
-    /// --gpus sets it; without it the one with this rank's number on its node.
+    /// Number of the GPU among those that this process sees. None: that of FLAGS_selected_gpus, as set by
+    /// dtrain-launch --gpus; without it the one whose number is this rank's local rank.
     std::optional<int> number = {};
 
     static Device cpu() { return {}; }
@@ -28,9 +28,10 @@ struct Device {
 /// "cpu", "gpu", "gpu:1"
 std::string to_string(const Device& device);
 
-/// @param text as to_string() makes it
-/// @param said_by for the message: "DTRAIN_DEVICE"
-/// @throws UsageError when it is none of these
+/// Parses the name of a device.
+/// @param text in the form of to_string()
+/// @param said_by source of the text for the message: "DTRAIN_DEVICE"
+/// @throws UsageError if it is not a device
 Device device_of(std::string_view text, std::string_view said_by);
 
 }  // namespace dtrain

@@ -24,16 +24,16 @@ std::string to_string(ElementType type);
 using comm::ElementType;
 using comm::to_string;
 
-/// All of them.
+/// All element types.
 inline constexpr std::array element_types{ElementType::float32,  ElementType::float64, ElementType::float16,
                                           ElementType::bfloat16, ElementType::int32,   ElementType::int64,
                                           ElementType::uint8};
 
-/// Memory of somebody else seen as numbers whose type is known when the program runs: what std::span is for a
-/// type that the compiler knows. Made of a std::vector, a std::array or a std::span of numbers by itself.
+/// A non-owning view of elements whose type is known at run time: the counterpart of std::span, whose type is
+/// known at compile time. Implicitly constructed from a std::vector, std::array or std::span of numbers.
 class ElementSpan {
   public:
-    /// No float32.
+    /// An empty span of float32.
     ElementSpan() = default;
 
     template <std::ranges::contiguous_range Range>
@@ -43,7 +43,7 @@ class ElementSpan {
         : ElementSpan(comm::element_type<std::ranges::range_value_t<Range>>(), std::ranges::data(elements),
                       std::ranges::size(elements)) {}
 
-    /// @param data aligned as the type wants it
+    /// @param data aligned for the type
     /// @param size elements
     ElementSpan(ElementType type, void* data, std::size_t size)
         : type_(type), data_(static_cast<std::byte*>(data)), size_(size) {}
@@ -52,10 +52,10 @@ class ElementSpan {
     std::size_t size() const { return size_; }  ///< elements
     std::span<std::byte> bytes() const { return {data_, size_ * comm::bytes_of(type_)}; }
 
-    /// The first so many elements, of at least as many.
+    /// The first `count` elements; size() must be at least `count`.
     ElementSpan first(std::size_t count) const { return {type_, data_, count}; }
 
-    /// @throws Error when the elements have another type
+    /// @throws Error if the elements have another type
     template <Reducible T>
     std::span<T> as() const {
         if (type_ != comm::element_type<T>())

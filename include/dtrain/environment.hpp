@@ -13,7 +13,7 @@
 
 namespace dtrain {
 
-/// A set of environment variables as a value, so that whatever depends on them is a pure function.
+/// A set of environment variables as a value, so that functions of it are pure.
 class Environment {
   public:
     Environment() = default;
@@ -23,17 +23,17 @@ class Environment {
     /// The variables of the calling process.
     static Environment of_this_process();
 
-    /// The value, or nothing when the variable is not set. Set to "" is not the same as not set.
+    /// The value, or nothing if the variable is not set. A variable set to "" counts as set.
     std::optional<std::string> get(std::string_view name) const;
     std::string get_or(std::string_view name, std::string_view otherwise) const;
     bool has(std::string_view name) const;
 
-    /// The value as a whole number, or nothing when the variable is not set or empty.
-    /// @throws UsageError naming variable and value when it is no number, or is below `least`.
+    /// The value as an integer, or nothing if the variable is not set or empty.
+    /// @throws UsageError naming variable and value if it is not a number, or is below `min`.
     std::optional<int> get_int(std::string_view name, int min = 0) const;
 
     void set(std::string name, std::string value);
-    /// All variables of `others`, over those that are there.
+    /// Sets all variables of `others`, replacing existing ones.
     void set_all(const Environment& others);
     void unset(std::string_view name);
 

@@ -27,39 +27,40 @@ class StateAccess;
 /// A persistable variable and its memory.
 struct StateTensor {
     std::string name = {};
-    Role role = Role::parameter;  ///< parameter or optimizer_state
+    Role role = Role::parameter;  ///< parameter, optimizer_state or metric
     TensorView view = {};
 };
 
-/// What outlives a step: parameters and optimizer state, in one block of memory. Copies of a State share that
-/// memory, so that a training and a test executor see the same parameters; it lives as long as any of them.
+/// The variables that outlive a step: parameters and optimizer state, in one block of memory. Copies of a
+/// State share that memory, so that a training and a test executor see the same parameters; it lives as long
+/// as any copy.
 ///
-/// An executor on a GPU computes with a copy there, which belongs to the State. What either side has written
-/// comes to the other when that one is about to use it: the next run() uploads what tensors() or find() gave
-/// out for writing, and these bring what runs have computed. So a view shows, and may be written, until the
-/// next run on a GPU; ask anew after it. There these functions, and all that read or write a State, throw
-/// what Executor::fetch() throws of the steps before.
+/// An executor on a GPU works on a device copy that belongs to the State. Each side is synchronised when it
+/// is about to be used: the next run() uploads what tensors() or find() returned for writing, and these
+/// functions download what runs have computed. So a view is valid, and may be written, until the next run on
+/// a GPU; request it again after that. On a GPU these functions, and all that read or write a State, throw
+/// what Executor::fetch() throws about earlier steps.
 class State {
   public:
-    /// Every persistable variable of the program at its initial value, which depends on (seed, name) alone.
+    /// Every persistable variable of the program at its initial value, which depends only on (seed, name).
     State(const Program& program, std::uint64_t seed);
 
-    /// As above, with one copy for all ranks of a node of what a program with DataParallelOptions::one_copy
+    /// As above, but all ranks of a node share one copy of what a program with DataParallelOptions::one_copy
     /// updates: parameters and their optimizer state. Collective.
-    /// @throws Error on all ranks when there is not enough shared memory
+    /// @throws Error on all ranks if there is not enough shared memory
     State(const Program& program, std::uint64_t seed, const Communicator& communicator);
 
-    /// Other ranks have the same parameters, not equal ones.
+    /// True if other ranks use the same memory for their parameters, not only equal values.
     bool is_shared() const;
 
-    /// One of tensors() that all ranks of a node have together.
+    /// True for a tensor of tensors() whose memory all ranks of a node share.
     bool shares(const StateTensor& tensor) const;
 
     /// All tensors in the order in which the program declares them: the same on every rank and in every run.
     const std::vector<StateTensor>& tensors() const;
 
-    /// Nothing when there is no such tensor. The view stays valid as long as a copy of this State lives, but
-    /// see above for GPUs.
+    /// Null if there is no such tensor. The view stays valid as long as a copy of this State lives; for GPUs
+    /// see above.
     const StateTensor* find(std::string_view name) const;
 
     /// A copy of this State with memory of its own.
@@ -74,71 +75,71 @@ class State {
 /// Sets all tensors to those of `root`. Collective.
 void broadcast(const State& state, const Communicator& communicator, int root = 0);
 
-/// Sets all parameters to their averages over the ranks. After every k steps of programs that are not data
-/// parallel this is local SGD (Stich, ICLR 2019), the documents' asynchronous collective mode, which
-/// with_local_sgd() makes a part of the program; optimizer state stays each rank's own. Collective.
+/// Sets all parameters to their averages over the ranks. Called every k steps of programs that are not data
+/// parallel, this is local SGD (Stich, ICLR 2019), Paddle's asynchronous collective mode, which
+/// with_local_sgd() makes part of the program; optimizer state stays separate on each rank. Collective.
 void average_parameters(const State& state, const Communicator& communicator);
 
-/// A 64 bit checksum of names, shapes and bits of all parameters.
+/// A 64-bit checksum of names, shapes and bits of all parameters.
 std::uint64_t parameters_checksum(const State& state);
 
-/// True on all ranks when parameters_checksum() is the same on all of them. Collective.
+/// True on all ranks if parameters_checksum() is the same on all of them. Collective.
 bool parameters_are_identical(const State& state, const Communicator& communicator);
 
 struct ExecutorOptions {
-    /// None: what DTRAIN_DEVICE says ("cpu", "gpu", "gpu:1"); else the rank's GPU where a launcher gave it
-    /// one (FLAGS_selected_gpus), or the CPU and a line on stderr why, where that cannot be; else the CPU. A
-    /// State is on one GPU at most; an executor that is told no number computes on that one.
+    /// None: the device of DTRAIN_DEVICE ("cpu", "gpu", "gpu:1"); else the rank's GPU if a launcher assigned
+    /// one (FLAGS_selected_gpus), or the CPU with the reason on stderr if that GPU cannot be used; else the
+    /// CPU. A State is on at most one GPU; an executor without a GPU number uses that one.
     std::optional<Device> device = {};
-    /// On a GPU, with several ranks that add gradients: they are added by NCCL, in a communicator that the
-    /// executor makes of the one that it is given. False: by MPI, through memory of the host, as sparse ones
-    /// and those of virtual ranks always are.
+    /// On a GPU, with several ranks that sum gradients: sum them through NCCL, in a communicator that the
+    /// executor derives from the given one. False: through MPI and host memory, which is always used for
+    /// sparse gradients and those of virtual ranks.
     bool nccl = false;
-    /// Threads for matrix products; 0 leaves the OpenMP runtime's choice (OMP_NUM_THREADS). A run repeats bit
-    /// for bit with the same number.
+    /// Threads for matrix products; 0 leaves the choice to the OpenMP runtime (OMP_NUM_THREADS). With the
+    /// same number a run is reproducible bit for bit.
     int threads = 0;
-    /// False waits for every all-reduce where it starts: for measuring what overlapping gains.
+    /// False waits for every all-reduce where it starts: for measuring the gain of overlapping.
     bool overlap = true;
-    /// False keeps every variable of the program fetchable, at the price of a pass over memory per
-    /// activation and element-wise operator.
+    /// False keeps every variable of the program fetchable, at the cost of a pass over memory per activation
+    /// and element-wise operator.
     bool fuse = true;
-    /// With fuse: element-wise operators that follow each other, each reading what one before it makes, run
-    /// together, block by block. What only they read is never in memory as a whole, and cannot be fetched but
-    /// for `keep`. The results have the same bits.
+    /// With fuse: consecutive element-wise operators, each reading the output of an earlier one, run
+    /// together, block by block. Variables that only they read are never in memory as a whole and cannot be
+    /// fetched, except for `keep`. Results are bitwise identical.
     bool fuse_chains = true;
-    /// Variables that are never needed at the same time share memory. What a step overwrites cannot be
-    /// fetched after it, but for `keep`. Not for programs of parameter servers; those of their trainers go
-    /// with skip_grads.
+    /// Variables that are never needed at the same time share memory. Variables that are overwritten within a
+    /// step cannot be fetched after it, except for `keep`. Not for programs of parameter servers; programs of
+    /// their trainers require skip_grads.
     bool memory_optimize = false;
-    /// With memory_optimize: gradients keep memory of their own.
+    /// With memory_optimize: gradients keep separate memory.
     bool skip_grads = false;
-    /// Variables that can be fetched whatever the other options save.
+    /// Variables that can be fetched regardless of the other options.
     std::vector<std::string> keep = {};
-    /// Measures every operator, see profile(). Costs two looks at the clock per operator.
+    /// Measures every operator, see profile(). Costs two clock reads per operator.
     bool profile = false;
-    /// How many trainers the job has, and which one this is, where the program knows that from elsewhere (the
-    /// documents' ParallelExecutor): they are compared with the communicator. None: not compared.
+    /// Number of trainers of the job, and which one this is, if the program knows them from elsewhere
+    /// (Paddle's ParallelExecutor): they are compared with the communicator. None: not compared.
     std::optional<int> num_trainers = {};
     std::optional<int> trainer_id = {};
-    /// Each rank of the communicator trains a model of its own, which is meant. False: with several ranks, a
+    /// Set if each rank of the communicator is meant to train its own model. False: with several ranks, a
     /// program that updates parameters and exchanges nothing (data_parallel(), with_virtual_ranks(),
     /// with_local_sgd()) is refused.
     bool updates_alone = false;
     /// Of fc, matmul and conv2d, and of their gradients. With float16 train a program of with_loss_scaling().
     ComputeType products = ComputeType::float32;
-    /// Of a trainer with parameter servers: see ServerConnection.
+    /// Connection of a trainer to parameter servers: see ServerConnection.
     std::shared_ptr<program::ServerLink> servers = {};
 };
 
-/// What an operator has cost so far.
+/// Accumulated time of an operator.
 struct OperatorTime {
     std::string type = {};
-    std::string result = {};  ///< name of the first variable that it makes
+    std::string result = {};  ///< name of its first output variable
     std::int64_t calls = 0;
     std::chrono::nanoseconds total{0};
 };
 
-/// The virtual ranks from `begin` up to, without, `end`.
+/// The virtual ranks from `begin` up to, but excluding, `end`.
 struct VirtualRanks {
     int begin = 0;
     int end = 0;
@@ -148,20 +149,21 @@ struct VirtualRanks {
 };
 
 /// A program compiled for this process' CPU or a GPU: prepared primitives over one block of memory. A step
-/// allocates nothing (but what oneDNN does inside) and looks nothing up by name. Use from one thread, the one
+/// does not allocate memory (except inside oneDNN) and looks nothing up by name. Use from one thread, the one
 /// that may call MPI.
 ///
-/// On a GPU run() returns when it has read what was fed, and the GPU computes on. What it finds wrong with
-/// the data (a label outside the classes) is thrown by whatever waits for it next, fetch() or the State, and
-/// no update since then has changed anything. With several ranks that add gradients, run() waits for them.
+/// On a GPU run() returns once it has read the fed data, and the GPU continues to compute. Errors in the data
+/// that it finds (a label outside the classes) are thrown by the next call that waits for it, fetch() or the
+/// State, and updates after such an error have no effect. With several ranks that sum gradients, run() waits
+/// for the sums.
 class Executor {
   public:
-    /// Compiles. Collective when the program is data parallel. The program's persistable variables must be in
-    /// `state` with the same shape and type. When the program is data parallel, `communicator` must have as
-    /// many ranks as it was made for.
-    /// @throws ProgramError when state or communicator do not fit; UsageError when the communicator is not
-    /// that of num_trainers and trainer_id, options.products wants what this CPU has not, see
-    /// ComputeType, or there is no such GPU; ProgramError for what a GPU does not do.
+    /// Compiles. Collective if the program is data parallel. The program's persistable variables must be in
+    /// `state` with the same shape and type. If the program is data parallel, `communicator` must have as
+    /// many ranks as the program was made for.
+    /// @throws ProgramError if state or communicator do not match; UsageError if the communicator does not
+    /// match num_trainers and trainer_id, this CPU lacks what options.products requires (see ComputeType), or
+    /// there is no such GPU; ProgramError for operators that a GPU does not support.
     Executor(const Program& program, State state, Communicator communicator = {},
              const ExecutorOptions& options = {});
     Executor(Executor&&) noexcept;
@@ -169,42 +171,44 @@ class Executor {
     ~Executor();
 
     /// Memory of a data variable, to be written before run(); [batch, ...] in C order. Valid as long as the
-    /// executor lives; its content stays as it is until written again, so a caller may ask once.
-    /// @throws ProgramError when the program has no such data variable or it has other elements.
+    /// executor lives; its contents stay until written again, so it may be requested once.
+    /// @throws ProgramError if the program has no such data variable or it has another element type.
     template <class Element>
     std::span<Element> feed(std::string_view name) {
         return fed(name, data_type_of<Element>).template as<Element>();
     }
 
-    /// One step. Collective when the program is data parallel.
-    /// @throws Error when a label is outside the classes (not on a GPU, see above); MpiError.
+    /// Runs one step. Collective if the program is data parallel.
+    /// @throws Error if a label is outside the classes (not on a GPU, see above); MpiError.
     void run();
 
-    /// The part of a step that makes gradients, for one batch; they are added to those of the batches since
-    /// the last update. Sparse ones need a program that was made for that number of batches. Not collective.
-    /// Variables of the batch can be fetched. The first call allocates memory for the sums. With virtual
-    /// ranks: the batch of the next virtual rank of this one.
-    /// @throws Error when a label is outside the classes, or all virtual ranks of this one had their batch
+    /// The part of a step that computes gradients, for one batch; they are added to those of the batches
+    /// since the last update. Sparse gradients need a program that was made for that number of batches. Not
+    /// collective. Variables of the batch can be fetched. The first call allocates memory for the sums. With
+    /// virtual ranks: the batch of this rank's next virtual rank.
+    /// @throws Error if a label is outside the classes, or all virtual ranks of this rank have had their
+    /// batch
     void accumulate();
 
-    /// The rest of the step, with the gradients of all batches since the last one: run() is accumulate() and
-    /// update(). Collective when the program is data parallel.
-    /// @throws Error when there was no batch, or some virtual ranks of this one had none; MpiError.
+    /// The rest of the step, with the gradients of all batches since the last update: run() is accumulate()
+    /// followed by update(). Collective if the program is data parallel.
+    /// @throws Error if there was no batch, or some virtual ranks of this rank had none; MpiError.
     void update();
 
-    /// Of a program of with_local_sgd(): sets parameters and optimizer state (float32; counters are the same
-    /// anyhow) to their averages over the ranks, so that all have one model, to be evaluated, saved or gone
-    /// on with: steps until the next average are counted from here. Nothing happens when no step was taken
-    /// since the last time, and with other programs. Collective. @throws MpiError
+    /// For programs of with_local_sgd(): sets parameters and optimizer state (float32; counters are equal
+    /// anyway) to their averages over the ranks, so that all ranks have one model, to be evaluated, saved or
+    /// trained further: steps until the next average are counted from here. Does nothing if no step was taken
+    /// since the last call, and for other programs. Collective. @throws MpiError
     void average_state();
 
-    /// Those whose batches this rank gives to accumulate(), one after the other. In a program without virtual
-    /// ranks every rank is one.
+    /// The virtual ranks whose batches this rank passes to accumulate(), one after the other. In a program
+    /// without virtual ranks every rank is one.
     VirtualRanks virtual_ranks() const;
 
     /// Values of a variable after run(), in C order. Valid as long as the executor lives; the next run()
-    /// changes them; on a GPU the next fetch() after it.
-    /// @throws ProgramError when the program has no such variable, it has other elements, or was not kept.
+    /// changes them; on a GPU the next fetch() after it does.
+    /// @throws ProgramError if the program has no such variable, it has another element type, or was not
+    /// kept.
     template <class Element = float>
     std::span<const Element> fetch(std::string_view name) const {
         return fetched(name, data_type_of<Element>).template as<Element>();
@@ -218,25 +222,25 @@ class Executor {
 
     const State& state() const;
 
-    /// The program as it runs, after the executor's own passes.
+    /// The program that runs, after the executor's own passes.
     const Program& program() const;
 
-    /// What it computes on: "CPU", "GPU 0, NVIDIA H200".
+    /// Name of its device: "CPU", "GPU 0, NVIDIA H200".
     std::string device() const;
 
-    /// Memory for everything that a step makes; parameters and optimizer state are the State's.
+    /// Bytes of memory for all variables of a step; parameters and optimizer state belong to the State.
     std::size_t memory_bytes() const;
 
-    /// A row for each step of the compiled program, in the order in which they run; with
-    /// ExecutorOptions::profile calls and times since it was compiled.
+    /// A row for each step of the compiled program, in execution order; with ExecutorOptions::profile
+    /// including calls and times since it was compiled.
     std::vector<OperatorTime> profile() const;
 
-    /// How long this rank has exchanged data with other ranks or parameter servers since it was compiled:
-    /// what steps waited for that is in it, what went on beside computing is not.
+    /// Time that this rank has spent exchanging data with other ranks or parameter servers since it was
+    /// compiled: includes time that steps waited, not what overlapped with computing.
     std::chrono::nanoseconds exchange_time() const;
 
-    /// False when exchange_time() lacks sums over ranks that are a part of a GPU's graph of a step: nobody
-    /// sees how long these take.
+    /// False if exchange_time() lacks reductions that are part of a GPU's captured graph of a step: their
+    /// time cannot be measured.
     bool sees_exchanges() const;
 
   private:

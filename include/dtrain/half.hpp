@@ -12,7 +12,7 @@ struct float16 {
     std::uint16_t bits = 0;
 
     float16() = default;
-    /// Rounds to the nearest, ties to even; too large becomes infinite, NaN stays NaN.
+    /// Rounds to nearest, ties to even; values that are too large become infinite, NaN stays NaN.
     constexpr explicit float16(float value);
     /// Exact.
     constexpr explicit operator float() const;
@@ -21,7 +21,7 @@ struct float16 {
         value.bits = bits;
         return value;
     }
-    bool operator==(const float16&) const = default;  ///< of the bits
+    bool operator==(const float16&) const = default;  ///< compares bits
 };
 
 /// bfloat16: the upper half of a float's bits. Storage only: arithmetic is done in float.
@@ -29,7 +29,7 @@ struct bfloat16 {
     std::uint16_t bits = 0;
 
     bfloat16() = default;
-    /// Rounds to the nearest, ties to even; NaN stays NaN.
+    /// Rounds to nearest, ties to even; NaN stays NaN.
     constexpr explicit bfloat16(float value);
     /// Exact.
     constexpr explicit operator float() const;
@@ -38,16 +38,16 @@ struct bfloat16 {
         value.bits = bits;
         return value;
     }
-    bool operator==(const bfloat16&) const = default;  ///< of the bits
+    bool operator==(const bfloat16&) const = default;  ///< compares bits
 };
 
-// The conversions have no branches, so that loops over them become vector code.
+// The conversions have no branches, so that loops over them are vectorised.
 
 constexpr float16::float16(float value) {
     const auto word = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = word >> 16U & 0x8000U;
     const std::uint32_t magnitude = word & 0x7FFFFFFFU;
-    // Below 2^-14 the addition of 0.5 lets the processor round at the last bit of a subnormal number.
+    // Below 2^-14, adding 0.5 makes the processor round at the last bit of a subnormal number.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
     const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(shifted) - 0x3F000000U;
     const std::uint32_t normal = (magnitude + 0xC8000FFFU + (magnitude >> 13U & 1U)) >> 13U;
@@ -59,7 +59,7 @@ constexpr float16::float16(float value) {
 constexpr float16::operator float() const {
     const std::uint32_t sign = (bits & 0x8000U) << 16U;
     const std::uint32_t magnitude = bits & 0x7FFFU;
-    // 2^112 moves the exponent from one bias to the other, subnormal numbers included.
+    // 2^112 converts the exponent from one bias to the other, including subnormal numbers.
     const float scaled = std::bit_cast<float>(magnitude << 13U) * 0x1p112F;
     const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
     const std::uint32_t special = magnitude << 13U | 0x7F800000U;

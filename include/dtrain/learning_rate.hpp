@@ -10,16 +10,16 @@
 
 #include <dtrain/program.hpp>
 
-/// Learning rates that change while a program trains. They are operators of the program that read a counter
-/// in its State, so a run that is resumed goes on exactly where it was. In the formulas t is the number of
-/// steps that are finished: 0 in the first step.
+/// Learning-rate schedules. They are operators of the program that read a counter in its State, so a resumed
+/// run continues exactly where it stopped. In the formulas t is the number of completed steps: 0 in the first
+/// step.
 namespace dtrain {
 
 struct ConstantRate {
     double learning_rate = 0.01;
 };
 
-/// learning_rate * decay_rate^(t / decay_steps); the exponent is rounded down when `staircase` is set.
+/// learning_rate * decay_rate^(t / decay_steps); the exponent is rounded down if `staircase` is set.
 struct ExponentialDecay {
     double learning_rate = 0.01;
     double decay_steps = 1000;
@@ -27,7 +27,7 @@ struct ExponentialDecay {
     bool staircase = false;
 };
 
-/// learning_rate * exp(-decay_rate * t / decay_steps), t / decay_steps rounded down with `staircase`.
+/// learning_rate * exp(-decay_rate * t / decay_steps); t / decay_steps is rounded down if `staircase` is set.
 struct NaturalExpDecay {
     double learning_rate = 0.01;
     double decay_steps = 1000;
@@ -35,7 +35,7 @@ struct NaturalExpDecay {
     bool staircase = false;
 };
 
-/// learning_rate / (1 + decay_rate * t / decay_steps), t / decay_steps rounded down with `staircase`.
+/// learning_rate / (1 + decay_rate * t / decay_steps); t / decay_steps is rounded down if `staircase` is set.
 struct InverseTimeDecay {
     double learning_rate = 0.01;
     double decay_steps = 1000;
@@ -43,8 +43,8 @@ struct InverseTimeDecay {
     bool staircase = false;
 };
 
-/// (learning_rate - end) * (1 - t / decay_steps)^power + end with t at most decay_steps; with `cycle`
-/// decay_steps grows to its next multiple instead whenever t has passed it.
+/// (learning_rate - end) * (1 - t / decay_steps)^power + end with t limited to decay_steps; with `cycle`
+/// decay_steps instead grows to its next multiple whenever t exceeds it.
 struct PolynomialDecay {
     double learning_rate = 0.01;
     double decay_steps = 1000;
@@ -53,7 +53,7 @@ struct PolynomialDecay {
     bool cycle = false;
 };
 
-/// values[i] while t < boundaries[i], the last value after them: one value more than boundaries.
+/// values[i] while t < boundaries[i], then the last value: there is one more value than boundaries.
 struct PiecewiseRate {
     std::vector<std::int64_t> boundaries = {};
     std::vector<double> values = {};
@@ -67,7 +67,7 @@ struct CosineDecay {
     std::int64_t epochs = 1;
 };
 
-/// learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5) with n = t + 1: Vaswani et al., NIPS
+/// learning_rate * d_model^-0.5 * min(n^-0.5, n * warmup_steps^-1.5) with n = t + 1. Vaswani et al., NIPS
 /// 2017, equation 3.
 struct NoamDecay {
     double learning_rate = 1;
@@ -87,12 +87,12 @@ struct LinearWarmup {
 
 struct LearningRateSchedule {
     Decay decay = ConstantRate{};
-    std::optional<LinearWarmup> warmup = {};  ///< replaces the decay's value in the first steps
+    std::optional<LinearWarmup> warmup = {};  ///< overrides the decay's value in the first steps
 };
 
 /// Appends the operators of the schedule and the counter `learning_rate.step` (int64 [1], optimizer state).
-/// Returns the variable that holds the rate, float32 [1]; it can be fetched.
-/// @throws ProgramError when a setting is out of range or the program has a schedule already
+/// Returns the variable that holds the rate, float32 [1], which can be fetched.
+/// @throws ProgramError if a setting is out of range or the program already has a schedule
 std::string append_learning_rate(Program& program, const LearningRateSchedule& schedule);
 
 }  // namespace dtrain

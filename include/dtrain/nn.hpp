@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// All that a network that is computed line by line needs, on one rank or on many: docs/layers.md.
+/// Includes all headers of the eager API (networks computed line by line), for one rank or many:
+/// docs/layers.md.
 #include <dtrain/nn_data.hpp>
 #include <dtrain/nn_device.hpp>
 #include <dtrain/nn_images.hpp>

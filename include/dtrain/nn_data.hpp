@@ -18,47 +18,48 @@ class BatchesOfEpoch;
 namespace dtrain::nn {
 
 struct DataLoaderOptions {
-    std::int64_t batch_size = 32;  ///< samples of a step, of all ranks together
-    bool shuffle = false;          ///< another order in each epoch, from `order_seed`
-    bool drop_last = false;        ///< leaves out an epoch's last batch when it is smaller
-    Shape sample = {};             ///< of one sample: {8, 8}; {}: one row of values
+    std::int64_t batch_size = 32;  ///< samples of a step, over all ranks together
+    bool shuffle = false;          ///< a new order in each epoch, from `order_seed`
+    bool drop_last = false;        ///< leaves out an epoch's last batch if it is smaller
+    Shape sample = {};             ///< shape of one sample: {8, 8}; {}: one row of values
     std::uint64_t order_seed = 1;
 };
 
-/// What a rank has of a step.
+/// One rank's part of a step.
 struct Batch {
-    std::int64_t id = 0;  ///< of the step in its epoch
+    std::int64_t id = 0;  ///< index of the step in its epoch
     Tensor x;             ///< float32 [rows, sample...]
     Tensor y;             ///< labels, int64 [rows]
 };
 
-/// Deals the samples of a data source to the ranks, batch by batch:
+/// Distributes the samples of a data source over the ranks, batch by batch:
 ///
 ///     for (const auto& [batch_id, x_data, y_data] : train_loader(epoch)) ...
 ///
 /// Every batch is a part of the epoch's order, which is the same for any number of ranks, and each rank has
-/// an equal, contiguous part of it. The last batch may be smaller. Where the ranks do not divide a batch,
-/// samples of it are repeated, so that all ranks have equally many rows and do equally many steps.
+/// an equal, contiguous part of the batch. The last batch may be smaller. If a batch is not divisible by the
+/// number of ranks, some of its samples are repeated, so that all ranks have equally many rows and do equally
+/// many steps.
 ///
-/// While an epoch of a source that wants to be told of samples ahead (DataSource::lookahead()) is gone
-/// through, as of those that stay on disk, a thread gathers its next batches. A source of open_data() may be
-/// used elsewhere meanwhile, one of your own if it is made for several threads.
+/// While an epoch of a source with lookahead (DataSource::lookahead()), such as one that stays on disk, is
+/// iterated, a thread gathers its next batches. A source of open_data() may be used elsewhere meanwhile, your
+/// own source only if it is thread-safe.
 class DataLoader {
   public:
-    /// The source outlives the loader and is the same on all ranks.
-    /// @throws UsageError when there is no sample, the batch is smaller than the number of ranks, `sample`
-    /// has other values than the source, or drop_last leaves no batch
+    /// The source must outlive the loader and be the same on all ranks.
+    /// @throws UsageError if there is no sample, the batch is smaller than the number of ranks, `sample` has
+    /// another number of values than the source's samples, or drop_last leaves no batch
     explicit DataLoader(const DataSource& source, const DataLoaderOptions& options = {},
                         const Communicator& communicator = {});
     DataLoader(const DataSource&& temporary, const DataLoaderOptions& options = {},
                const Communicator& communicator = {}) = delete;
 
-    /// Of an epoch, the same on all ranks.
+    /// Batches per epoch, the same on all ranks.
     std::int64_t batches() const { return batches_; }
 
     class Epoch;
 
-    /// @throws UsageError when a sample cannot be read, while it is gone through
+    /// The batches of an epoch. Iterating them throws UsageError if a sample cannot be read.
     Epoch operator()(std::int64_t epoch) const;
 
   private:
@@ -71,7 +72,7 @@ class DataLoader {
     std::int64_t batches_;
 };
 
-/// The batches of an epoch, made one by one.
+/// The batches of an epoch, created one by one.
 class DataLoader::Epoch {
   public:
     class Iterator {
@@ -100,7 +101,7 @@ class DataLoader::Epoch {
 
     DataLoader loader_;
     std::shared_ptr<const std::vector<std::int64_t>> order_;
-    std::shared_ptr<eager::BatchesOfEpoch> ahead_;  ///< of sources that want to be told
+    std::shared_ptr<eager::BatchesOfEpoch> ahead_;  ///< for sources with lookahead
 };
 
 }  // namespace dtrain::nn

@@ -7,10 +7,10 @@
 #include <dtrain/device.hpp>
 #include <dtrain/error.hpp>
 
-/// What networks that are computed line by line are computed on: docs/layers.md.
+/// The device of the eager API (networks computed line by line): docs/layers.md.
 namespace dtrain::nn {
 
-/// Tensors are on one device already, and another one was asked for.
+/// Another device was requested although tensors already exist on one.
 class DeviceChosenError : public UsageError {
   public:
     DeviceChosenError(const std::string& message, Device chosen, Device asked)
@@ -24,17 +24,17 @@ class DeviceChosenError : public UsageError {
     Device asked_;
 };
 
-/// Chooses where the tensors and parameters of this process are and its operators compute, before the first
-/// of them is made: paddle.set_device("gpu:0"). Without it DTRAIN_DEVICE says so, or it is what an Executor
-/// has that was not told (ExecutorOptions::device). A GPU without a number is the rank's, as for an Executor;
-/// a program with several ranks makes its ParallelEnv before.
-/// @throws DeviceChosenError when there is a tensor already, on another device; UsageError when there is no
-/// such GPU, dtrain was built without CUDA, or a launcher started several ranks and there is no ParallelEnv
-/// that says which of its node's GPUs without a number is this one's
+/// Chooses the device of this process' tensors, parameters and operators, before the first of them is
+/// created: paddle.set_device("gpu:0"). Without it the device is that of DTRAIN_DEVICE, or else the default
+/// of an Executor (ExecutorOptions::device). A GPU without a number is the rank's, as for an Executor; a
+/// program with several ranks creates its ParallelEnv first.
+/// @throws DeviceChosenError if there already is a tensor on another device; UsageError if there is no such
+/// GPU, dtrain was built without CUDA, or a GPU without a number is requested in a job of several ranks
+/// without a ParallelEnv that determines which GPU of the node is this rank's
 void set_device(const Device& device);
 
-/// The one that was chosen, or would be; of a GPU with its number.
-/// @throws UsageError as set_device(), and when DTRAIN_DEVICE names no device
+/// The chosen device, or the one that would be chosen; a GPU has its number.
+/// @throws UsageError as set_device(), and if DTRAIN_DEVICE names no device
 Device get_device();
 
 }  // namespace dtrain::nn

@@ -9,27 +9,27 @@
 
 namespace dtrain::nn {
 
-/// Height and width; a number alone is both: Conv2D(1, 6, 5) and Conv2D(1, 6, {3, 5}).
+/// Height and width; a single number is both: Conv2D(1, 6, 5) and Conv2D(1, 6, {3, 5}).
 struct Size2D {
     std::int64_t height;
     std::int64_t width;
 
-    Size2D(std::int64_t both) : height(both), width(both) {}  // NOLINT: as Paddle's, a number or two
+    Size2D(std::int64_t both) : height(both), width(both) {}  // NOLINT: one or two numbers, as in Paddle
     Size2D(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
 
     friend bool operator==(const Size2D&, const Size2D&) = default;
 };
 
-/// Cross-correlation of images x [batch, c, height, width] with a filter weight [channels, c, h, w], and
-/// bias [channels]. `padding` are zeros around the images, less than the filter. The result is [batch,
-/// channels, h, w] with h = (height + 2 padding - filter) / stride + 1, rounded down.
-/// @throws ProgramError when they do not fit
+/// Cross-correlation of images x [batch, c, height, width] with a filter weight [channels, c, h, w], plus
+/// bias [channels]. `padding` is the number of zeros around the images, less than the filter size. The result
+/// is [batch, channels, h, w] with h = (height + 2 padding - filter) / stride + 1, rounded down.
+/// @throws ProgramError if the shapes do not fit
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Size2D stride = 1,
               Size2D padding = 0);
 
-/// The largest, or the mean, of what a window sees of each channel of x [batch, c, height, width]; without a
-/// stride the windows lie side by side. Places outside the images count nothing (Paddle's exclusive=True).
-/// The gradient of a largest goes to the first of equals. Extents as conv2d() has them.
+/// The maximum, or the mean, over each window of each channel of x [batch, c, height, width]; without a
+/// stride the windows are adjacent. Positions outside the images are not counted (Paddle's exclusive=True).
+/// The gradient of a maximum goes to the first of equal elements. Extents are computed as in conv2d().
 Tensor max_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding = 0);
 Tensor avg_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding = 0);
 inline Tensor max_pool2d(const Tensor& x, Size2D kernel_size) {
@@ -44,12 +44,12 @@ struct Conv2DOptions {
     DataType type = DataType::float32;
 };
 
-/// conv2d(). Its parameters are NAME.filter [out_channels, in_channels, kernel_size...], Xavier uniform, and
-/// NAME.bias [out_channels], zero: those of layers::conv2d(), and of one name they begin with the same
-/// values.
+/// conv2d() as a layer. Its parameters are NAME.filter [out_channels, in_channels, kernel_size...], Xavier
+/// uniform, and NAME.bias [out_channels], zero; these are the parameters of layers::conv2d(), and with the
+/// same name they have the same initial values.
 class Conv2D final : public Layer {
   public:
-    /// @throws ProgramError when a number of channels is below 1, or kernel, stride or padding cannot be
+    /// @throws ProgramError if a number of channels is below 1, or kernel, stride or padding is invalid
     Conv2D(std::int64_t in_channels, std::int64_t out_channels, Size2D kernel_size, Size2D stride = 1,
            Size2D padding = 0, const Conv2DOptions& options = {});
 
@@ -65,11 +65,11 @@ class Conv2D final : public Layer {
     Parameter bias_;
 };
 
-/// What pooling layers have in common.
+/// Base class of the pooling layers.
 class Pool2D : public Layer {
   protected:
-    /// @param layer its name in errors
-    /// @throws ProgramError when kernel, stride or padding cannot be
+    /// @param layer its name in error messages
+    /// @throws ProgramError if kernel, stride or padding is invalid
     Pool2D(const char* layer, Size2D kernel_size, Size2D stride, Size2D padding);
 
     Size2D kernel_size_;
@@ -77,31 +77,31 @@ class Pool2D : public Layer {
     Size2D padding_;
 };
 
-/// max_pool2d() of a window.
+/// max_pool2d() as a layer.
 class MaxPool2D final : public Pool2D {
   public:
-    /// @throws ProgramError when kernel, stride or padding cannot be
+    /// @throws ProgramError if kernel, stride or padding is invalid
     MaxPool2D(Size2D kernel_size, Size2D stride, Size2D padding = 0)
         : Pool2D("MaxPool2D", kernel_size, stride, padding) {}
     explicit MaxPool2D(Size2D kernel_size) : MaxPool2D(kernel_size, kernel_size) {}
 
-    /// MaxPool2D({2, 3}): without this it could be a layer that is moved, too.
-    explicit MaxPool2D(const std::int64_t (&kernel_size)[2])  // NOLINT: nothing else takes two in braces
+    /// MaxPool2D({2, 3}): without this overload the braces could also mean the move constructor.
+    explicit MaxPool2D(const std::int64_t (&kernel_size)[2])  // NOLINT: matches two values in braces only
         : MaxPool2D(Size2D(kernel_size[0], kernel_size[1])) {}
 
     Tensor forward(const Tensor& x) override { return max_pool2d(x, kernel_size_, stride_, padding_); }
 };
 
-/// avg_pool2d() of a window.
+/// avg_pool2d() as a layer.
 class AvgPool2D final : public Pool2D {
   public:
-    /// @throws ProgramError when kernel, stride or padding cannot be
+    /// @throws ProgramError if kernel, stride or padding is invalid
     AvgPool2D(Size2D kernel_size, Size2D stride, Size2D padding = 0)
         : Pool2D("AvgPool2D", kernel_size, stride, padding) {}
     explicit AvgPool2D(Size2D kernel_size) : AvgPool2D(kernel_size, kernel_size) {}
 
-    /// AvgPool2D({2, 3}): without this it could be a layer that is moved, too.
-    explicit AvgPool2D(const std::int64_t (&kernel_size)[2])  // NOLINT: nothing else takes two in braces
+    /// AvgPool2D({2, 3}): without this overload the braces could also mean the move constructor.
+    explicit AvgPool2D(const std::int64_t (&kernel_size)[2])  // NOLINT: matches two values in braces only
         : AvgPool2D(Size2D(kernel_size[0], kernel_size[1])) {}
 
     Tensor forward(const Tensor& x) override { return avg_pool2d(x, kernel_size_, stride_, padding_); }

@@ -16,7 +16,7 @@
 
 namespace dtrain::nn {
 
-/// A part of a network: parameters, layers that it consists of, and what it makes of its input. One's own:
+/// A part of a network: parameters, sub-layers, and a function of an input. To define your own:
 ///
 ///     class LinearNet : public nn::Layer {
 ///       public:
@@ -27,8 +27,8 @@ namespace dtrain::nn {
 ///         nn::Linear& linear2_ = add<nn::Linear>(10, 1);
 ///     };
 ///
-/// Its layers are those that add() has made: others that are members are not found, and not trained. A layer
-/// can be moved, not copied; one that was moved from throws EmptyError where it is used.
+/// Its sub-layers are those created by add(): other members that are layers are not found, and not trained. A
+/// layer can be moved, not copied; a moved-from layer throws EmptyError when it is used.
 class Layer {
   public:
     Layer() = default;
@@ -42,18 +42,18 @@ class Layer {
 
     Tensor operator()(const Tensor& x) { return forward(x); }
 
-    /// Its own, then those of its layers, in the order in which they were added.
+    /// Its own parameters, then those of its sub-layers, in the order in which they were added.
     std::vector<Parameter> parameters() const;
 
     const std::vector<std::shared_ptr<Layer>>& layers() const { return layers_; }
 
-    /// In training, as at first, dropout drops. train() and eval() are for its layers, too.
+    /// In training mode, the initial mode, dropout is active. train() and eval() apply to sub-layers, too.
     void train() { set_training(true); }
     void eval() { set_training(false); }
     bool is_training() const { return is_training_; }
 
   protected:
-    /// A layer of this one, which lives as long.
+    /// Creates a sub-layer, which lives as long as this layer.
     template <std::derived_from<Layer> Added, class... Arguments>
     Added& add(Arguments&&... arguments) {
         auto layer = std::make_shared<Added>(std::forward<Arguments>(arguments)...);
@@ -63,11 +63,11 @@ class Layer {
     }
     void add_layer(std::shared_ptr<Layer> layer) { layers_.push_back(std::move(layer)); }
 
-    /// A parameter of this layer. @throws as Parameter
+    /// Creates a parameter of this layer. @throws as Parameter
     Parameter add_parameter(const std::string& name, const Shape& shape, const Initializer& initializer = {},
                             DataType type = DataType::float32);
 
-    /// `stem` with the next number of such names: fc_0, fc_1, ...
+    /// `stem` with the next number for that stem: fc_0, fc_1, ...
     static std::string unique_name(const std::string& stem);
 
   private:
@@ -78,8 +78,8 @@ class Layer {
     bool is_training_ = true;
 };
 
-/// Layers one behind the other: Sequential{Flatten(), Linear(784, 10)}. With braces, C++ makes them from left
-/// to right, and so they are numbered; with parentheses it need not.
+/// Layers applied one after the other: Sequential{Flatten(), Linear(784, 10)}. With braces, C++ constructs
+/// them from left to right, so they are numbered in that order; with parentheses the order is unspecified.
 class Sequential final : public Layer {
   public:
     template <std::derived_from<Layer>... Layers>
@@ -90,7 +90,7 @@ class Sequential final : public Layer {
     Tensor forward(const Tensor& x) override;
 };
 
-/// nn::flatten().
+/// nn::flatten() as a layer.
 class Flatten final : public Layer {
   public:
     explicit Flatten(std::int64_t start = 1, std::int64_t stop = -1) : start_(start), stop_(stop) {}
@@ -107,11 +107,11 @@ struct LinearOptions {
     DataType type = DataType::float32;
 };
 
-/// x weight + bias. Its parameters are NAME.weight [in, out], Xavier uniform, and NAME.bias [out], zero:
-/// those of layers::fc(), and of one name they begin with the same values.
+/// x weight + bias. Its parameters are NAME.weight [in, out], Xavier uniform, and NAME.bias [out], zero;
+/// these are the parameters of layers::fc(), and with the same name they have the same initial values.
 class Linear final : public Layer {
   public:
-    /// @throws ProgramError when a size is below 1
+    /// @throws ProgramError if a size is below 1
     Linear(std::int64_t in, std::int64_t out, const LinearOptions& options = {});
 
     Tensor forward(const Tensor& x) override { return linear(x, weight_, bias_); }
@@ -139,7 +139,7 @@ class Sigmoid final : public Layer {
     Tensor forward(const Tensor& x) override { return sigmoid(x); }
 };
 
-/// Along the last axis.
+/// Softmax along the last axis.
 class Softmax final : public Layer {
   public:
     Tensor forward(const Tensor& x) override { return softmax(x); }
@@ -152,11 +152,11 @@ struct EmbeddingOptions {
     DataType type = DataType::float32;
 };
 
-/// embedding(). Its parameter is NAME.weight [num_embeddings, embedding_dim], Xavier uniform: that of
-/// layers::embedding(), and of one name they begin with the same values.
+/// embedding() as a layer. Its parameter is NAME.weight [num_embeddings, embedding_dim], Xavier uniform; this
+/// is the parameter of layers::embedding(), and with the same name it has the same initial values.
 class Embedding final : public Layer {
   public:
-    /// @throws ProgramError when a size is below 1 or padding_idx is no row
+    /// @throws ProgramError if a size is below 1 or padding_idx is not a row
     Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingOptions& options = {});
 
     Tensor forward(const Tensor& ids) override { return embedding(ids, weight_, padding_idx_); }
@@ -173,16 +173,16 @@ struct LayerNormOptions {
     DataType type = DataType::float32;
 };
 
-/// layer_norm(). Its parameters are NAME.scale, one, and NAME.bias, zero, each with an element for each that
-/// is normalised together: those of layers::layer_norm().
+/// layer_norm() as a layer. Its parameters are NAME.scale, one, and NAME.bias, zero, each with one element
+/// for each element that is normalised together; these are the parameters of layers::layer_norm().
 class LayerNorm final : public Layer {
   public:
-    /// @throws ProgramError when an extent is below 1
+    /// @throws ProgramError if an extent is below 1
     explicit LayerNorm(Shape normalized_shape, double epsilon = 1e-5, const LayerNormOptions& options = {});
     explicit LayerNorm(std::int64_t last_extent, double epsilon = 1e-5, const LayerNormOptions& options = {})
         : LayerNorm(Shape{last_extent}, epsilon, options) {}
 
-    /// LayerNorm({8, 8}): without this it could be a layer that is moved, too.
+    /// LayerNorm({8, 8}): without this overload the braces could also mean the move constructor.
     template <std::size_t Axes>
     explicit LayerNorm(const std::int64_t (&normalized_shape)[Axes])  // NOLINT: nothing else takes braces
         : LayerNorm(Shape(std::begin(normalized_shape), std::end(normalized_shape))) {}
@@ -201,10 +201,11 @@ class LayerNorm final : public Layer {
     Parameter bias_;
 };
 
-/// In training, elements are set to zero with this probability and the others divided by 1 - probability; in
-/// eval() nothing changes. What is dropped depends on the seed, the layer's number among the dropouts made so
-/// far, how often the layer was used in training before, and the element's place in the batch; under
-/// DataParallel in the batch of all ranks, so that any division drops what one rank would.
+/// In training, sets elements to zero with this probability and divides the others by 1 - probability; in
+/// eval() mode x is unchanged. The dropped elements depend on the seed, the layer's number among the dropouts
+/// created so far, the number of earlier uses of the layer in training, and the element's index in the batch;
+/// under DataParallel its index in the batch of all ranks, so that any division drops the same elements as
+/// one rank would.
 class Dropout final : public Layer {
   public:
     /// @throws UsageError unless 0 <= probability < 1
@@ -212,13 +213,13 @@ class Dropout final : public Layer {
 
     Tensor forward(const Tensor& x) override;
 
-    /// Which of the parts of a batch, all of one size, this rank has: DataParallel says it.
+    /// Sets which of the equally sized parts of a batch this rank has; called by DataParallel.
     void set_part(std::int64_t part) { part_ = part; }
 
     /// The layer's number among the dropouts.
     std::int64_t number() const { return stream_; }
 
-    /// How often it was used in training: checkpoints keep it.
+    /// Number of uses in training; stored in checkpoints.
     std::int64_t uses() const { return step_; }
     void set_uses(std::int64_t uses) { step_ = uses; }
 

@@ -20,18 +20,18 @@ struct Leaf;
 struct Traced;
 }  // namespace dtrain::eager
 
-/// Networks that are computed line by line: docs/layers.md. What is here is used from one thread, the one
-/// that may call MPI. On a GPU (dtrain/nn_device.hpp) operators return before they are computed: an Error of
-/// the data, as a label outside the classes, is thrown by what reads values next.
+/// The eager API (networks computed line by line): docs/layers.md. Use it from one thread, the one that may
+/// call MPI. On a GPU (dtrain/nn_device.hpp) operators return before they are computed: an Error in the data,
+/// such as a label outside the classes, is thrown by the next call that reads values.
 namespace dtrain::nn {
 
-/// A Tensor, Parameter or layer that has nothing: it was moved from, or never given a value.
+/// A Tensor, Parameter or layer is empty: it was moved from, or never given a value.
 class EmptyError : public UsageError {
   public:
     using UsageError::UsageError;
 };
 
-/// Gradients are of one number, and this is not one.
+/// backward() needs a scalar, and this tensor is not one.
 class NotScalarError : public UsageError {
   public:
     NotScalarError(const std::string& message, Shape shape) : UsageError(message), shape_(std::move(shape)) {}
@@ -42,13 +42,13 @@ class NotScalarError : public UsageError {
     Shape shape_;
 };
 
-/// There is no gradient: the loss depends on no parameter, or nothing was made for an update.
+/// There is no gradient: the loss depends on no parameter, or nothing has a gradient for an update.
 class NoGradientError : public UsageError {
   public:
     using UsageError::UsageError;
 };
 
-/// A backward() before has let the graph go.
+/// The graph was already released by an earlier backward().
 class SpentGraphError : public UsageError {
   public:
     using UsageError::UsageError;
@@ -66,15 +66,15 @@ class ChangedParameterError : public UsageError {
     std::string parameter_;
 };
 
-/// Numbers in C order, and how they came to be. A value: copies share the numbers, which never change, but
-/// for those of parameters, which an optimizer's step changes. Its operators run at once. Their memory is
-/// used again when the last copy goes.
+/// Values in C order, and how they were computed. A value type: copies share the values, which are immutable,
+/// except for those of parameters, which an optimizer's step changes. Operators run immediately. The memory
+/// is reused once the last copy is destroyed.
 class Tensor {
   public:
-    /// Empty: anything but assigning to it throws EmptyError.
+    /// Empty: anything except assigning to it throws EmptyError.
     Tensor() = default;
 
-    /// A copy of the values. @throws UsageError when there are others than the shape says
+    /// Copies the values. @throws UsageError if their number does not match the shape
     template <class Element>
     static Tensor of(std::span<const Element> values, const Shape& shape) {
         return copied(std::as_bytes(values), values.size(), shape, data_type_of<Element>);
@@ -84,38 +84,38 @@ class Tensor {
         return of(std::span<const Element>(values), shape);
     }
 
-    /// One value in all places.
+    /// All elements have this value.
     static Tensor full(const Shape& shape, double value, DataType type = DataType::float32);
 
     const Shape& shape() const;
     DataType type() const;
 
-    /// What numpy() is in Paddle. Good as long as a copy of this tensor lives. On a GPU it waits for that,
-    /// and copies them the first time.
-    /// @throws Error when the elements have another type, or of data that a GPU was given before
+    /// numpy() in Paddle. Valid as long as a copy of this tensor lives. On a GPU the first call waits for the
+    /// GPU and copies the values.
+    /// @throws Error if the elements have another type, or for errors in data that a GPU was given earlier
     template <class Element = float>
     std::span<const Element> values() const {
         return view().as<Element>();
     }
 
-    /// The value of a tensor of one element. @throws NotScalarError when it has others
+    /// The value of a tensor of one element. @throws NotScalarError if it has another number of elements
     template <class Element = float>
     Element item() const {
         check_is_scalar("item()");
         return values<Element>().front();
     }
 
-    /// Adds the gradients of this number, [1], to those of all parameters that it depends on; where a
-    /// DataParallel watches over them they are averages over the ranks then, and the call is collective. Lets
-    /// the graph go: what was computed on the way cannot be differentiated again.
-    /// @throws NotScalarError; NoGradientError when it depends on no parameter; SpentGraphError;
-    /// ChangedParameterError; ProgramError when an operator on the way has no gradient
+    /// Adds the gradients of this scalar, [1], to those of all parameters that it depends on; if a
+    /// DataParallel manages them, they are then averages over the ranks, and the call is collective. Releases
+    /// the graph: intermediate results cannot be differentiated again.
+    /// @throws NotScalarError; NoGradientError if it depends on no parameter; SpentGraphError;
+    /// ChangedParameterError; ProgramError if one of the operators has no gradient
     void backward() const;
 
-    /// The same numbers as data: no gradient goes through them.
+    /// The same values as data: no gradient flows through them.
     Tensor detach() const;
 
-    /// For this library.
+    /// Internal.
     explicit Tensor(eager::Traced traced);
     const eager::Traced& traced() const;  ///< @throws EmptyError
 
@@ -128,14 +128,14 @@ class Tensor {
     std::shared_ptr<const eager::Traced> traced_;
 };
 
-/// What is trained. A value: copies are the same parameter.
+/// A trainable tensor. A value type: copies refer to the same parameter.
 class Parameter {
   public:
-    /// Empty: anything but assigning to it throws EmptyError.
+    /// Empty: anything except assigning to it throws EmptyError.
     Parameter() = default;
 
-    /// Of this name, which is unique in a network; its values follow from seed, name and initializer as those
-    /// of a State. @throws ProgramError when the shape cannot be
+    /// `name` is unique in a network; the values depend on seed, name and initializer like those of a State.
+    /// @throws ProgramError if the shape is invalid
     Parameter(const std::string& name, const Shape& shape, const Initializer& initializer = {},
               DataType type = DataType::float32);
 
@@ -143,16 +143,16 @@ class Parameter {
     const Shape& shape() const;
     DataType type() const;
 
-    /// Good as long as a copy of this parameter lives; what optimizers change is seen in them. On a GPU the
-    /// call waits for that, and copies what has changed: ask anew after a step.
-    /// @throws Error when the elements have another type, or of data that a GPU was given before
+    /// Valid as long as a copy of this parameter lives; changes by optimizers are visible in it. On a GPU the
+    /// call waits for the GPU and copies what has changed: call it again after a step.
+    /// @throws Error if the elements have another type, or for errors in data that a GPU was given earlier
     template <class Element = float>
     std::span<const Element> values() const {
         return view().as<Element>();
     }
 
-    /// Sets all of them. What was computed from those before cannot be differentiated any more: its
-    /// backward() throws ChangedParameterError. @throws UsageError when they are of another type or number
+    /// Sets all values. Results computed from the previous values can no longer be differentiated: their
+    /// backward() throws ChangedParameterError. @throws UsageError if type or number of values do not match
     template <class Element>
     void set_values(std::span<const Element> values) const {
         set(std::as_bytes(values), values.size(), data_type_of<Element>);
@@ -162,23 +162,23 @@ class Parameter {
         set_values(std::span<const Element>(values));
     }
 
-    /// Whether backward() has reached it since it was cleared.
+    /// Whether backward() has reached it since its gradient was last cleared.
     bool has_gradient() const;
 
-    /// It may be written to. On a GPU the call waits for that and copies it, and what is in it is copied back
-    /// before it is used next: ask anew before writing again.
-    /// @throws NoGradientError when there is none; Error when the elements have another type, or of data that
-    /// a GPU was given before
+    /// The gradient, which may be written. On a GPU the call waits for the GPU and copies the gradient; it is
+    /// copied back before it is used next: call it again before writing again.
+    /// @throws NoGradientError if there is none; Error if the elements have another type, or for errors in
+    /// data that a GPU was given earlier
     template <class Element = float>
     std::span<Element> gradient() const {
         return gradient_view().as<Element>();
     }
     void clear_gradient() const;
 
-    /// For operators; it sees every update.
+    /// The parameter as a tensor for operators; it reflects every update.
     operator Tensor() const;  // NOLINT: a parameter is a tensor
 
-    /// For this library. @throws EmptyError
+    /// Internal. @throws EmptyError
     const std::shared_ptr<eager::Leaf>& leaf() const;
 
   private:
@@ -189,7 +189,7 @@ class Parameter {
     std::shared_ptr<eager::Leaf> leaf_;
 };
 
-/// While one lives, operators note nothing for gradients: their results are data. paddle.no_grad().
+/// While a NoGrad exists, operators record nothing for gradients: their results are data. paddle.no_grad().
 class NoGrad {
   public:
     NoGrad();
@@ -198,16 +198,16 @@ class NoGrad {
     ~NoGrad();
 };
 
-/// For what is made from here on: initial parameters, dropout and randn(); names and numbers begin anew. At
-/// first the seed is 1. Ranks that train together have the same one. paddle.seed().
+/// Sets the seed of everything created from here on: initial parameters, dropout and randn(); also restarts
+/// the numbering of names. The initial seed is 1. Ranks that train together use the same one. paddle.seed().
 void seed(std::uint64_t seed);
 
-/// Standard normal numbers, float32 or float64. They follow from the seed, from how many such tensors there
-/// were before and from `stream`: with a rank's number each rank has its own.
+/// Standard normal values, float32 or float64. They depend on the seed, on the number of such tensors created
+/// before and on `stream`: pass the rank's number to get different values on each rank.
 Tensor randn(const Shape& shape, std::uint64_t stream = 0, DataType type = DataType::float32);
 
-/// What follows runs the kernels of the Program's operators of the same name (dtrain/layers.hpp), and throws
-/// ProgramError naming operator, expected and given shape when an input does not fit.
+/// The following functions run the kernels of the Program's operators of the same name (dtrain/layers.hpp),
+/// and throw ProgramError naming operator, expected and given shape if an input does not fit.
 Tensor relu(const Tensor& x);
 Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
@@ -224,27 +224,27 @@ Tensor operator/(const Tensor& x, const Tensor& y);
 /// factor x + bias, element by element.
 Tensor scale(const Tensor& x, double factor, double bias = 0);
 
-/// Of two matrices, each transposed before it where that is said.
+/// The product of two matrices, each optionally transposed.
 Tensor matmul(const Tensor& x, const Tensor& y, bool transpose_x = false, bool transpose_y = false);
 Tensor mean(const Tensor& x);  ///< of all elements, [1]
 Tensor sum(const Tensor& x);   ///< of all elements, [1]
 
-/// One extent may be -1 and is what is left.
+/// One extent may be -1 and is inferred.
 Tensor reshape(const Tensor& x, Shape shape);
 
-/// The axes from `start` to `stop` (negative: counted from the end) become one.
+/// Merges the axes from `start` to `stop` (negative: counted from the end) into one.
 Tensor flatten(const Tensor& x, std::int64_t start = 1, std::int64_t stop = -1);
 
-/// Tensors side by side along an axis (negative: counted from the end); their other extents are the same.
+/// Concatenates tensors along an axis (negative: counted from the end); their other extents are the same.
 Tensor concat(const std::vector<Tensor>& parts, std::int64_t axis = 0);
 
-/// x cut along an axis (negative: counted from the end) into parts of these sizes; one may be -1 and is what
-/// is left.
+/// Splits x along an axis (negative: counted from the end) into parts of these sizes; one may be -1 and is
+/// inferred.
 std::vector<Tensor> split(const Tensor& x, std::vector<std::int64_t> sizes, std::int64_t axis = 0);
 
-/// The same numbers as another type, data: ids that came as float32 become int64. What is behind the point is
-/// cut off. @throws UsageError when x depends on a parameter, for no gradient goes through it, or an element
-/// is no number of that type
+/// The same values as another type, as data: ids that came as float32 become int64. Fractions are truncated.
+/// @throws UsageError if x depends on a parameter, because no gradient flows through it, or if an element
+/// cannot be represented in that type
 Tensor cast(const Tensor& x, DataType type);
 
 /// x weight + bias: x [batch, n], weight [n, size], bias [size].
@@ -252,13 +252,13 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 
 /// Rows of the table weight [rows, width]: ids of any shape, integers in 0..rows-1; the result has one more
 /// extent, the width. The gradient has the table's size. @param padding_idx an id that is looked up as zeros
-/// and never trained. @throws Error when an id is outside
+/// and never trained. @throws Error if an id is out of range
 Tensor embedding(const Tensor& ids, const Tensor& weight,
                  std::optional<std::int64_t> padding_idx = std::nullopt);
 
 /// (x - mean) / sqrt(variance + epsilon) * weight + bias with mean and variance over x's last axes, which
-/// have the normalized shape; there is one before them at least. weight and bias have an element for each
-/// that is normalised together: [element_count(normalized_shape)].
+/// have the normalized shape; at least one axis precedes them. weight and bias have one element for each
+/// element that is normalised together: [element_count(normalized_shape)].
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
                   double epsilon = 1e-5);
 
@@ -267,18 +267,18 @@ struct CrossEntropyOptions {
 };
 
 /// The mean over all rows of -log softmax(logits)[label]: logits [batch, classes], label [batch] or [batch,
-/// 1] of integers. [1]. @throws Error when a label is outside the classes
+/// 1] of integers. [1]. @throws Error if a label is outside the classes
 Tensor cross_entropy(const Tensor& logits, const Tensor& label, const CrossEntropyOptions& options = {});
 
 /// The mean over all elements of -label log p - (1 - label) log(1 - p) with p = sigmoid(logits): labels are
-/// real numbers in 0..1 of the logits' shape. [1]. No logit overflows it.
+/// real numbers in 0..1 of the logits' shape. [1]. Does not overflow for any logit.
 Tensor bce_with_logits(const Tensor& logits, const Tensor& label);
 
 /// The mean of (x - y)^2 over all elements, [1].
 Tensor mse_loss(const Tensor& x, const Tensor& y);
 
-/// The part of the rows where the largest of scores [batch, classes] (the first one of equals) is at the
-/// label, [batch] or [batch, 1]. [1], without a gradient. paddle.metric.accuracy().
+/// The fraction of rows whose largest score (the first one of equals) is at the label: scores [batch,
+/// classes], label [batch] or [batch, 1]. [1], without a gradient. paddle.metric.accuracy().
 Tensor accuracy(const Tensor& scores, const Tensor& label);
 
 }  // namespace dtrain::nn

@@ -14,7 +14,7 @@
 
 namespace dtrain::nn {
 
-/// Updates parameters from their gradients, by the operators of dtrain::append_optimizer():
+/// Updates parameters from their gradients with the operators of dtrain::append_optimizer():
 ///
 ///     nn::Optimizer adam(Adam{.learning_rate = 0.001}, layer.parameters());
 ///     loss.backward();
@@ -22,26 +22,26 @@ namespace dtrain::nn {
 ///     adam.clear_grad();
 class Optimizer {
   public:
-    /// @throws UsageError when there is no parameter; ProgramError when two have one name or a setting is out
-    /// of range
+    /// @throws UsageError if there is no parameter; ProgramError if two parameters have the same name or a
+    /// setting is out of range
     Optimizer(const dtrain::Optimizer& settings, std::vector<Parameter> parameters,
               const OptimizerOptions& options = {});
     Optimizer(Optimizer&&) noexcept;
     Optimizer& operator=(Optimizer&&) noexcept;
     ~Optimizer();
 
-    /// Updates the parameters that have a gradient; the others, and what the optimizer keeps for them, stay
-    /// as they are. Adam's t counts the steps of all.
-    /// @throws NoGradientError when none has a gradient
+    /// Updates the parameters that have a gradient; the others, and their optimizer state, are unchanged.
+    /// Adam's t counts all steps.
+    /// @throws NoGradientError if no parameter has a gradient
     void step();
 
-    /// backward() adds to gradients: without this, to those of the step before.
+    /// Clears the gradients. Without it backward() adds to the gradients of the previous step.
     void clear_grad();
 
     const std::vector<Parameter>& parameters() const;
 
-    /// What the optimizer keeps between two steps; variables as append_optimizer() names them. Where it is on
-    /// a GPU, State::tensors() and find() bring it.
+    /// The optimizer state; variables are named as by append_optimizer(). On a GPU, State::tensors() and
+    /// find() download it.
     const State& state() const;
 
   private:
@@ -50,11 +50,11 @@ class Optimizer {
 };
 
 struct DataParallelOptions {
-    /// As GradientAveragingOptions::bucket_bytes.
+    /// See GradientAveragingOptions::bucket_bytes.
     std::int64_t bucket_bytes = 0;
-    /// While the DataParallel lives every backward() in the process takes part in the averages, with zeros
-    /// when its loss depends on no parameter of the layer, or on none at all: for losses that leave the layer
-    /// out on some ranks. All ranks call backward() equally often then, of whatever network.
+    /// While the DataParallel exists, every backward() in the process takes part in the averages, with zeros
+    /// if its loss depends on no parameter of the layer, or on no parameter at all: for losses that leave out
+    /// the layer on some ranks. All ranks must then call backward() equally often, for any network.
     bool every_backward = false;
 };
 
@@ -63,17 +63,18 @@ struct DataParallelOptions {
 ///     const ParallelEnv env(argc, argv);
 ///     nn::DataParallel parallel(network, env.communicator());
 ///
-/// While it lives every backward() that reaches a parameter of the layer ends with averages over the ranks,
-/// by MPI, in buckets that start while it goes on, or, of gradients on a GPU, when it has been computed. All
-/// ranks do such passes equally often; where a rank's loss may leave the layer out,
-/// DataParallelOptions::every_backward is for it. A parameter that no rank used has no gradient then; one
-/// that some used has the sum of theirs over the number of ranks, on all of them. It makes no difference
-/// whether this or the layer itself is called. With one rank nothing happens.
+/// While it exists, every backward() that reaches a parameter of the layer ends with averages over the ranks,
+/// through MPI, in buckets that start while the backward pass is running or, for gradients on a GPU, once it
+/// has been computed. All ranks must do such passes equally often; if a rank's loss may leave out the layer,
+/// use DataParallelOptions::every_backward. A parameter that no rank used then has no gradient; one that some
+/// ranks used has the sum of their gradients divided by the number of ranks, on all ranks. It makes no
+/// difference whether this object or the layer itself is called. With one rank it does nothing.
 class DataParallel final : public Layer {
   public:
-    /// The layer, which stays where it is and outlives this, has rank 0's parameters then. Collective.
-    /// @throws UsageError on all ranks when there is no parameter, one is not float32 or is averaged already,
-    /// or the ranks have other parameters; MpiError
+    /// Sets the layer's parameters to those of rank 0. The layer must not move and must outlive this object.
+    /// Collective.
+    /// @throws UsageError on all ranks if there is no parameter, one is not float32 or is already averaged,
+    /// or the ranks have different parameters; MpiError
     DataParallel(Layer& layer, const Communicator& communicator, const DataParallelOptions& options = {});
     DataParallel(DataParallel&&) noexcept;
     DataParallel& operator=(DataParallel&&) = delete;
@@ -81,8 +82,8 @@ class DataParallel final : public Layer {
 
     Tensor forward(const Tensor& x) override { return layer_(x); }
 
-    /// While it lives gradients stay this rank's own and add up; the first backward() without it averages
-    /// what came together.
+    /// While it exists, gradients stay local to this rank and accumulate; the first backward() after it
+    /// averages the accumulated gradients.
     class [[nodiscard]] NoSync {
       public:
         explicit NoSync(DataParallel& parallel);
@@ -95,11 +96,11 @@ class DataParallel final : public Layer {
     };
     NoSync no_sync() { return NoSync(*this); }
 
-    /// Sets all parameters to their averages over the ranks: after every k steps within no_sync() this is
+    /// Sets all parameters to their averages over the ranks: called every k steps within no_sync(), this is
     /// local SGD (Stich, ICLR 2019). Collective. @throws MpiError
     void average_parameters();
 
-    /// True on all ranks when all have the same bits in their parameters. Collective. @throws MpiError
+    /// True on all ranks if the parameters of all of them are bitwise identical. Collective. @throws MpiError
     bool parameters_are_identical() const;
 
   private:
@@ -109,12 +110,12 @@ class DataParallel final : public Layer {
     std::unique_ptr<Averaging> averaging_;
 };
 
-/// Writes the layer's parameters, and what the optimizer keeps, as a checkpoint file. Call it on one rank.
-/// @throws Error naming the path when it cannot be written; ProgramError when two parameters have one name
+/// Writes the layer's parameters and the optimizer state as a checkpoint file. Call it on one rank.
+/// @throws Error naming the path if it cannot be written; ProgramError if two parameters have the same name
 void save(const std::filesystem::path& path, const Layer& layer, const Optimizer* optimizer = nullptr);
 
-/// Sets parameters, and what the optimizer keeps, to those of a checkpoint, on the rank that calls it: all
-/// ranks do, or it comes before DataParallel. Nothing is changed when something does not fit.
+/// Sets parameters and optimizer state to those of a checkpoint, on the calling rank: call it on all ranks,
+/// or before creating DataParallel. Nothing is changed if anything does not match.
 /// @throws UsageError naming the file, and the first tensor that is missing or has another type or shape
 void load(const std::filesystem::path& path, const Layer& layer, const Optimizer* optimizer = nullptr);
 

@@ -23,14 +23,15 @@ struct ParameterGradient {
 /// The name of a variable's gradient: `NAME@grad`.
 std::string gradient_name(const std::string& variable);
 
-/// The name of the variable that says which rows of a parameter a sparse gradient is for (int64, as many as
-/// the gradient has rows): GRADIENT.rows. Its rows are sorted, and -1 fills the end, where the gradient has
-/// zeros. The gradient is sparse when the program has this variable.
+/// The name of the variable that says which rows of a parameter a sparse gradient belongs to (int64, one
+/// entry per row of the gradient): GRADIENT.rows. The entries are sorted; -1 fills the end, where the
+/// gradient is zero. A gradient is sparse if the program has this variable.
 std::string gradient_rows_name(const std::string& gradient);
 
-/// Appends the operators that make the gradient of `loss` ([1]) by every parameter that it depends on.
-/// Returns parameters and gradients in the order in which the operators make them: last layer first.
-/// @throws ProgramError when `loss` is unknown, is not [1] of real numbers or depends on no parameter.
+/// Appends the operators that compute the gradient of `loss` ([1]) with respect to every parameter that it
+/// depends on. Returns parameters and gradients in the order in which the operators compute them: last layer
+/// first.
+/// @throws ProgramError if `loss` is unknown, is not [1] of real numbers or depends on no parameter.
 std::vector<ParameterGradient> append_backward(Program& program, const std::string& loss);
 
 /// p -= lr g
@@ -39,7 +40,7 @@ struct Sgd {
 };
 
 /// v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov's momentum (Sutskever et al., ICML 2013, in the
-/// form in which frameworks have it).
+/// form that frameworks use).
 struct Momentum {
     double learning_rate = 0.01;
     double mu = 0.9;
@@ -50,13 +51,13 @@ struct Momentum {
 struct Adagrad {
     double learning_rate = 0.01;
     double epsilon = 1e-6;
-    double initial = 0;  ///< of s
+    double initial = 0;  ///< initial value of s
 };
 
-/// Kingma and Ba, ICLR 2015, algorithm 1 in the form of the end of its section 2: with t = 1, 2, ...
-/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
-/// p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + epsilon sqrt(1 - beta2^t)).
-/// (epsilon scaled so that it is algorithm 1's own, as Paddle and PyTorch have it).
+/// Kingma and Ba, ICLR 2015, algorithm 1 in the form given at the end of its section 2: with t = 1, 2, ...
+///     m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
+///     p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + epsilon sqrt(1 - beta2^t)).
+/// epsilon is scaled so that it equals that of algorithm 1, as in Paddle and PyTorch.
 struct Adam {
     double learning_rate = 0.001;
     double beta1 = 0.9;
@@ -64,14 +65,14 @@ struct Adam {
     double epsilon = 1e-8;
 };
 
-/// Adam, after p -= lr weight_decay p: Loshchilov and Hutter, ICLR 2019, algorithm 2, whose schedule is lr.
+/// Adam after p -= lr weight_decay p: Loshchilov and Hutter, ICLR 2019, algorithm 2, with lr as its schedule.
 struct AdamW {
     double learning_rate = 0.001;
     double beta1 = 0.9;
     double beta2 = 0.999;
     double epsilon = 1e-8;
     double weight_decay = 0.01;
-    std::vector<std::string> without_decay = {};  ///< parameters that do not decay, biases for instance
+    std::vector<std::string> without_decay = {};  ///< parameters without weight decay, for example biases
 };
 
 /// FTRL-Proximal: McMahan et al., KDD 2013, algorithm 1, with alpha = lr:
@@ -103,18 +104,18 @@ using Regularisation = std::variant<NoDecay, L1Decay, L2Decay>;
 
 struct NoClipping {};
 
-/// Every element of a gradient is at least `min` and at most `max`.
+/// Clips every element of a gradient to [min, max].
 struct ClipByValue {
     double min = -1;
     double max = 1;
 };
 
-/// Each gradient whose Euclidean norm is larger is scaled down to `norm`.
+/// Scales each gradient whose Euclidean norm is larger than `norm` down to `norm`.
 struct ClipByNorm {
     double norm = 1;
 };
 
-/// All gradients are scaled down together when their common Euclidean norm is larger than `norm`.
+/// Scales all gradients down together if their common Euclidean norm is larger than `norm`.
 struct ClipByGlobalNorm {
     double norm = 1;
 };
@@ -124,22 +125,22 @@ using Clipping = std::variant<NoClipping, ClipByValue, ClipByNorm, ClipByGlobalN
 struct OptimizerOptions {
     /// Replaces the optimizer's own learning_rate.
     std::optional<LearningRateSchedule> schedule = {};
-    /// Clipping comes first, so the decay's term is not clipped. In a data parallel program both work on the
-    /// averaged gradients.
+    /// Clipping is applied first, so the decay term is not clipped. In a data-parallel program both apply to
+    /// the averaged gradients.
     Clipping clipping = NoClipping{};
     Regularisation regularisation = NoDecay{};
-    /// By parameter: what it has instead of `regularisation`.
+    /// By parameter: overrides `regularisation`.
     std::map<std::string, Regularisation, std::less<>> regularisation_of = {};
 };
 
-/// Appends the state variables (zero at first; Adam's shared int64 step counter is `adam.step`) and update
-/// operators of the optimizer, in the order of `gradients`. With a sparse gradient an update changes the
-/// gradient's rows alone, of the parameter and of its state.
-/// @throws ProgramError when a setting is out of range or names an unknown parameter.
+/// Appends the state variables (initially zero; Adam's shared int64 step counter is `adam.step`) and update
+/// operators of the optimizer, in the order of `gradients`. With a sparse gradient an update changes only the
+/// gradient's rows of the parameter and of its state.
+/// @throws ProgramError if a setting is out of range or names an unknown parameter.
 void append_optimizer(Program& program, const Optimizer& optimizer,
                       std::span<const ParameterGradient> gradients, const OptimizerOptions& options = {});
 
-/// append_backward() and append_optimizer().
+/// Calls append_backward() and append_optimizer().
 std::vector<ParameterGradient> minimize(Program& program, const std::string& loss, const Optimizer& optimizer,
                                         const OptimizerOptions& options = {});
 

@@ -9,8 +9,8 @@
 
 namespace dtrain {
 
-/// The environment of a program that trains on several ranks; what Paddle's documents call
-/// init_parallel_env(). One object, at the head of main(), for as long as there is anything to communicate:
+/// The environment of a program that trains on several ranks; corresponds to Paddle's init_parallel_env().
+/// Create one object at the start of main() and keep it for as long as ranks communicate:
 ///
 ///     int main(int argc, char** argv) {
 ///         const dtrain::ParallelEnv env(argc, argv);
@@ -18,15 +18,16 @@ namespace dtrain {
 ///         env.communicator().allreduce(std::span(gradients), dtrain::Reduction::average);
 ///     }
 ///
-/// Started by a launcher (dtrain-launch, mpirun, srun) it initialises MPI for calls from this thread and ends
-/// it with its own end. Started alone it is a world of one rank without MPI. While an exception unwinds, and
-/// after a CommunicatorTimeout, MPI is not ended, because that would wait for ranks that know nothing of the
-/// failure. main() can say what happened; when the process exits the other ranks are told and end with its
-/// status, or with 1 where it is 0. When all ranks threw together (throw_together) MPI ends in order.
+/// Under a launcher (dtrain-launch, mpirun, srun) it initialises MPI for calls from this thread and finalises
+/// it in its destructor. Started alone it is a world of one rank without MPI. During stack unwinding, and
+/// after a CommunicatorTimeout, MPI is not finalised, because that would wait for ranks that do not know of
+/// the failure. main() can report what happened; when the process exits, the other ranks are notified and end
+/// with its status, or with 1 if it is 0. If all ranks threw together (throw_together), MPI is finalised
+/// normally.
 class ParallelEnv {
   public:
     /// Collective over the ranks of the job. The arguments are not changed.
-    /// @throws MpiError; Error when MPI cannot be initialised (again)
+    /// @throws MpiError; Error if MPI cannot be initialised (again)
     ParallelEnv(int argc, char** argv);
     ParallelEnv(const ParallelEnv&) = delete;
     ParallelEnv& operator=(const ParallelEnv&) = delete;
@@ -38,11 +39,11 @@ class ParallelEnv {
     int local_size() const { return communicator_.node_size(); }  ///< ranks of this node
     int nodes() const { return communicator_.nodes(); }           ///< number of nodes
 
-    /// "cpu", or "gpu:N" with the number of this rank's first GPU among those that the program sees, as
-    /// dtrain-launch said it (FLAGS_selected_gpus).
+    /// "cpu", or "gpu:N" with the number of this rank's first GPU among those that the program sees, as set
+    /// by dtrain-launch (FLAGS_selected_gpus).
     const std::string& device() const { return device_; }
 
-    /// All ranks.
+    /// A communicator over all ranks.
     const Communicator& communicator() const { return communicator_; }
 
   private:

@@ -27,29 +27,29 @@ namespace comm {
 class Transport;
 }
 
-/// The two kinds of ranks of a job with parameter servers: ranks 0 to servers - 1 serve, the others train.
-/// A value; copies share what they stand on.
+/// The two kinds of ranks of a job with parameter servers: ranks 0 to servers - 1 are servers, the others are
+/// trainers. A value type; copies share their resources.
 class ServerRanks {
   public:
-    /// Collective over `world`, which is over MPI or a world of one.
-    /// @throws UsageError on all ranks when servers is below 1, or no rank is left that trains
+    /// Collective over `world`, which is a communicator over MPI or a world of one rank.
+    /// @throws UsageError on all ranks if servers is below 1, or if no rank is left as a trainer
     ServerRanks(const Communicator& world, int servers);
 
     bool serves() const { return world_rank_ < servers_; }
-    /// Of this rank among its kind: the server's number, or trainer_id.
+    /// Index of this rank among the ranks of its kind: the server's number, or trainer_id.
     int number() const { return serves() ? world_rank_ : world_rank_ - servers_; }
     int servers() const { return servers_; }
     int trainers() const { return world_size_ - servers_; }
 
-    /// The ranks of the same kind, in the order of their numbers.
+    /// The ranks of the same kind, in number order.
     const Communicator& peers() const { return peers_; }
 
-    /// How many processors are this rank's own: those that it may run on, divided by the ranks of its host
-    /// that may run on one of them, too. At least 1.
+    /// Number of CPU cores of this rank: those that it may run on, divided by the number of ranks on its host
+    /// that may run on any of them too. At least 1.
     int processors() const { return processors_; }
 
-    /// Names of the servers, as TranspileOptions::pservers and get_pserver_program() take them; they say the
-    /// host and, where others have a port, the rank + 1.
+    /// Names of the servers, in the form that TranspileOptions::pservers and get_pserver_program() take; they
+    /// consist of the host and, in place of a port, the rank + 1.
     const std::string& pservers() const { return pservers_; }
 
   private:
@@ -65,99 +65,101 @@ class ServerRanks {
     std::shared_ptr<comm::Transport> transport_;
 };
 
-/// Where and how often each server tells what it has and how it is used: a line more of server-N.jsonl, and
-/// server-N.prom anew, for the textfile collector of Prometheus' node_exporter, once more at its end; and to
-/// Prometheus itself. What is for Prometheus needs prometheus-cpp.
+/// Where and how often each server reports its contents and usage: appends a line to server-N.jsonl, rewrites
+/// server-N.prom for the textfile collector of Prometheus' node_exporter, does both once more when it ends,
+/// and serves the same to Prometheus directly. The Prometheus outputs need prometheus-cpp.
 struct ServerMetricsOptions {
-    std::filesystem::path folder = {};  ///< is made; empty: no files
+    std::filesystem::path folder = {};  ///< created if missing; empty: no files
     std::chrono::milliseconds every{10'000};
-    /// "9400": server N serves http://127.0.0.1:PORT/metrics at port 9400 + N, to its machine alone;
-    /// "0.0.0.0:9400": to others, too, and nobody is asked for a password; 0: any free port, which it tells
-    /// on stderr. Empty: nowhere.
+    /// "9400": server N serves http://127.0.0.1:PORT/metrics at port 9400 + N, reachable only from its own
+    /// machine; "0.0.0.0:9400": reachable from other machines too, without a password; 0: any free port,
+    /// which is reported on stderr. Empty: no HTTP endpoint.
     std::string port = {};
 };
 
-/// The same on all ranks, but what is of one server alone.
+/// Equal on all ranks, except for options that concern a single server.
 struct ServerJobOptions {
-    /// sync goes with TranspileOptions::sync_mode, the others without it; geo with
+    /// sync requires TranspileOptions::sync_mode, the other modes require it to be off; geo requires
     /// DistributeTranspilerConfig::geo_sgd_mode.
     ServerMode mode = ServerMode::sync;
-    /// half_async: steps that a trainer may be ahead of the slowest one.
+    /// half_async: maximum number of steps that a trainer may be ahead of the slowest one.
     std::int64_t staleness = 0;
-    /// async: the dense parameters that a step begins with lack fewer than this many of the trainer's own
-    /// steps, and gradients of so many are added up while the servers are busy with earlier ones. More is
-    /// faster where answers take long, and less stable: see docs/servers.md.
+    /// async: maximum number of steps whose gradients are merged while the servers are busy with earlier
+    /// ones. The dense parameters at the start of a step lack fewer than this many of the trainer's own
+    /// steps. Larger values are faster where answers take long, and less stable: see docs/servers.md.
     int most_merged = 1;
-    /// Not float32: half the bytes, and in sync mode no longer the bits of one process.
+    /// Any type but float32 halves the bytes; in sync mode the result is then no longer bitwise identical to
+    /// that of one process.
     WireType wire = WireType::float32;
-    std::uint64_t seed = 0;  ///< of the first parameters and rows
-    int threads = 0;         ///< as ExecutorOptions::threads, of servers
-    /// What servers update their blocks of dense parameters on; tables are on the CPU in any case, and
-    /// DTRAIN_DEVICE says nothing here. On a GPU without a number: that of FLAGS_selected_gpus, which
-    /// dtrain-launch --server_device gpu sets; without it the one with the server's number among those of
-    /// its node, or the only one. Each update copies gradients there and new values back, see docs/gpu.md.
+    std::uint64_t seed = 0;  ///< of the initial parameters and rows
+    int threads = 0;         ///< of servers, as ExecutorOptions::threads
+    /// The device on which servers update their blocks of dense parameters; tables are always on the CPU, and
+    /// DTRAIN_DEVICE is ignored here. A GPU without a number is that of FLAGS_selected_gpus, which
+    /// dtrain-launch --server_device gpu sets; without it the GPU whose number is the server's number among
+    /// those on its node, or the only GPU. Each update copies gradients to the device and new values back,
+    /// see docs/gpu.md.
     Device device = Device::cpu();
-    /// Threads of a server that share large batches of its tables' rows, with the bits of one. 0: as many as
-    /// ServerRanks::processors() of its rank, 8 at most.
+    /// Number of threads with which a server processes large batches of its tables' rows; the result is
+    /// bitwise identical to that of one thread. 0: ServerRanks::processors() of its rank, at most 8.
     int table_threads = 0;
-    /// Rows of a table that a message of a trainer or to it has, at most. Larger batches go in several, so
-    /// that server and trainer work at the same time; nothing else changes by it, not a bit in sync mode. 0:
-    /// as many as have 256 KiB, or 2048. Servers do not look at it.
+    /// Maximum number of table rows in a message to or from a trainer. Larger batches are split into several
+    /// messages, so that server and trainer work at the same time; results are unaffected, in sync mode bit
+    /// for bit. 0: as many rows as fit 256 KiB, or 2048. Ignored by servers.
     int message_rows = 0;
 
-    /// Bytes of memory for the tables of a server, dealt out to them in proportion to the size of their rows;
-    /// rows that were not used lately are on a local disk then. None: all rows are in memory. Needs a dtrain
-    /// that was built with RocksDB.
+    /// Bytes of memory for the tables of a server, distributed over them in proportion to their row sizes;
+    /// rows that were not used recently are moved to a local disk. None: all rows are in memory. Requires
+    /// dtrain built with RocksDB.
     std::optional<std::int64_t> memory = {};
-    /// Where those rows go, on a disk of the server's machine: into a folder of their own, which is removed
-    /// at the end. Empty: $TMPDIR, or /tmp.
+    /// Folder for those rows, on a disk of the server's machine; each server creates a subfolder there, which
+    /// is removed at the end. Empty: $TMPDIR, or /tmp.
     std::filesystem::path spill = {};
 
-    RowRules rows = {};                            ///< of all tables but these:
-    std::map<std::string, RowRules> rows_of = {};  ///< by the table's parameter
-    /// Gradients with NaN or infinity are counted, and not applied: of a row, that row's; of dense
-    /// parameters, all that a trainer has for this server in a step, which count as zeros. Else they are
-    /// applied.
+    RowRules rows = {};                            ///< of all tables except those in `rows_of`
+    std::map<std::string, RowRules> rows_of = {};  ///< by the table's parameter name
+    /// True: gradients with NaN or infinity are counted and not applied. For rows this concerns the single
+    /// row; for dense parameters all gradients that a trainer has for this server in a step, which then count
+    /// as zeros. False: they are applied.
     bool reject_not_finite = false;
 
-    std::optional<ServerMetricsOptions> metrics = {};  ///< of servers; none: they tell nothing
+    std::optional<ServerMetricsOptions> metrics = {};  ///< of servers; none: no metrics
 };
 
-/// What servers have and have done. Counts of rows go on from a checkpoint.
+/// What servers hold and have done. Counts of rows continue from a checkpoint.
 struct ServerCounts {
-    std::uint64_t rows = 0;            ///< in all tables, now
-    std::uint64_t bytes = 0;           ///< of memory, of all tables
-    std::uint64_t inserted = 0;        ///< rows
-    std::uint64_t evicted = 0;         ///< rows that shrinking took away
+    std::uint64_t rows = 0;            ///< currently in all tables
+    std::uint64_t bytes = 0;           ///< of memory used by all tables
+    std::uint64_t inserted = 0;        ///< rows inserted
+    std::uint64_t evicted = 0;         ///< rows removed by shrinking
     std::uint64_t dropped = 0;         ///< gradients for ids that were not admitted
     std::uint64_t rejected = 0;        ///< gradients of rows that were not finite
-    std::uint64_t dense_rejected = 0;  ///< dense gradients of a trainer's step on one server, since it began
+    std::uint64_t dense_rejected = 0;  ///< dense gradients, one per trainer step and server, since its start
 };
 
-/// A server: its part of the parameters is updated with what trainers push.
+/// A server: it updates its part of the parameters with the gradients that trainers push.
 class ParameterServer {
   public:
-    /// With the first parameters. @throws UsageError when options and transpiler do not fit, this rank is no
-    /// server, the limit of memory is too small or nothing can be written where rows go
+    /// Starts with the initial parameters. @throws UsageError if options and transpiler do not match, this
+    /// rank is not a server, the memory limit is too small or the spill folder is not writable
     ParameterServer(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
                     const ServerJobOptions& options);
     ParameterServer(ParameterServer&&) noexcept;
     ParameterServer& operator=(ParameterServer&&) noexcept;
     ~ParameterServer();
 
-    /// Goes on from what a ServerConnection saved into this folder, and into those beside it that it needs,
-    /// with any number of servers. Before run(). Not collective: when one server throws, no server may run
-    /// with what others have loaded.
-    /// @throws UsageError naming the file that is missing, damaged or of another model; the parameters are
-    /// the first ones then, or those of an earlier load()
+    /// Loads what a ServerConnection saved into this folder, and into the folders beside it that the save
+    /// depends on; the number of servers may differ from that of the save. Call before run(). Not collective:
+    /// if one server throws, no server may run with what others have loaded.
+    /// @throws UsageError naming the file that is missing, damaged or from another model; the parameters are
+    /// then the initial ones, or those of an earlier load()
     void load(const std::filesystem::path& folder);
 
-    /// Whether what all servers have loaded together fits: a table that takes any id has no more rows than
-    /// the program says. All servers call it. @throws Error on all of them, with both numbers
+    /// Checks what all servers have loaded together: a table that accepts any id must not have more rows than
+    /// the program allows. Called by all servers. @throws Error on all of them, with both numbers
     void check_rows() const;
 
-    /// Serves until all trainers have left. Waits without using much of a processor while nothing comes.
-    /// @throws MpiError; Error when a trainer has ended without ServerConnection::leave()
+    /// Serves until all trainers have left. Uses little CPU time while no messages arrive.
+    /// @throws MpiError; Error if a trainer has ended without ServerConnection::leave()
     void run();
 
   private:
@@ -165,31 +167,31 @@ class ParameterServer {
     std::unique_ptr<Content> content_;
 };
 
-/// A ParameterServer with the first parameters, run.
+/// Runs a ParameterServer with the initial parameters.
 void serve(const ServerRanks& ranks, const DistributeTranspiler& transpiler, const ServerJobOptions& options);
 
-/// What of the rows ServerConnection::begin_save() saves. The dense part is saved in whole.
+/// Which rows ServerConnection::begin_save() saves. The dense part is always saved completely.
 struct SavedRows {
-    /// Those that changed since the last of these saves, which must be the last one that was completed and
-    /// had changes_follow: names of folders beside that of the save, of which the first has all rows and each
-    /// other one what changed since the one before. None: all rows.
+    /// Saves only rows that changed since the last of these saves, which must be the most recent completed
+    /// save and must have been made with changes_follow: names of sibling folders of this save, of which the
+    /// first has all rows and each further one the changes since the one before. Empty: saves all rows.
     std::vector<std::string> since = {};
-    /// A save of what changes since this one will come: servers remember which rows do.
+    /// A save of the changes since this one will follow: servers track which rows change.
     bool changes_follow = false;
 };
 
-/// What a batch looks up in a table.
+/// A batch of ids to look up in a table.
 struct Lookup {
     std::string table;                  ///< "user.weight"
     std::span<const std::int64_t> ids;  ///< may repeat
 };
 
-/// A trainer's way to the servers. Not copyable; lives longer than the executors that use it.
+/// A trainer's connection to the servers. Not copyable; must outlive the executors that use it.
 class ServerConnection {
   public:
-    /// Waits for the servers. All trainers of the job make one.
-    /// @throws UsageError when options and transpiler do not fit, or this rank is no trainer; Error when a
-    /// server was started with another program; CommunicatorTimeout when one does not answer
+    /// Waits for the servers. All trainers of the job construct one.
+    /// @throws UsageError if options and transpiler do not match, or this rank is not a trainer; Error if a
+    /// server was started with another program; CommunicatorTimeout if a server does not answer
     ServerConnection(const ServerRanks& ranks, const DistributeTranspiler& transpiler,
                      const ServerJobOptions& options);
     ServerConnection(const ServerConnection&) = delete;
@@ -198,75 +200,76 @@ class ServerConnection {
 
     ServerMode mode() const;
 
-    /// For ExecutorOptions::servers of get_trainer_program() and of what for_test() makes of it.
+    /// For ExecutorOptions::servers of get_trainer_program() and of programs that for_test() derives from it.
     std::shared_ptr<program::ServerLink> link() const;
 
-    /// Sets the dense parameters to those of the servers: before the first step, so that all trainers begin
-    /// alike, and before a test in the asynchronous modes.
+    /// Sets the dense parameters to those of the servers: call it before the first step, so that all trainers
+    /// start with the same parameters, and before a test in the asynchronous modes.
     void pull_parameters(const State& state) const;
 
-    /// Asks for the rows of the next batch, while the step before it goes on. In sync mode the step's updates
-    /// are in them.
-    /// @throws ProgramError when there is no such table
+    /// Requests the rows of the next batch while the current step is running. In sync mode they include the
+    /// updates of the current step.
+    /// @throws ProgramError if there is no such table
     void prefetch(const std::string& table, std::span<const std::int64_t> ids) const;
 
-    /// The same of several lookups at once, which need no message each.
+    /// The same for several lookups at once, which need fewer messages.
     void prefetch(std::span<const Lookup> lookups) const;
 
-    /// Stands for a step that other trainers make and this one does not, because it has fewer batches than
-    /// they and goes on with them later; who has none left altogether calls leave(). In sync mode its
-    /// gradients of the step are zeros, in half_async the others do not wait for it, in both the dense
-    /// parameters become those behind the step. In async and geo mode trainers count no steps of others:
-    /// nothing happens. Waits as a step does.
+    /// Replaces a step that other trainers make and this one does not, because it has fewer batches and will
+    /// continue later; a trainer without any batches left calls leave() instead. In sync mode its gradients
+    /// of the step are zeros; in half_async mode the others do not wait for it; in both modes the dense
+    /// parameters become those after the step. In async and geo mode trainers do not count the steps of
+    /// others, so the call does nothing. Waits as a step does.
     void skip_step(const State& state) const;
 
-    /// Waits until all that this trainer has pushed, in geo mode all that it has changed, is in the
-    /// parameters.
+    /// Waits until everything that this trainer has pushed (in geo mode: everything that it has changed) has
+    /// been applied to the parameters.
     void finish() const;
 
-    /// Lets every server write what it has into a folder that all of them see, and that is there: blocks of
-    /// parameters and optimizer state, rows of tables. Returns when it is fixed what they write: whatever is
-    /// pushed afterwards is not in it. All trainers must have finish()ed, and none may push before it
-    /// returns, so that the servers stand at the same step. One trainer calls it, and no second time before
-    /// finish_save(). @throws Error when a server cannot; there is no save to be finished then
+    /// Makes every server write its contents into an existing folder that all of them can access: blocks of
+    /// parameters and optimizer state, rows of tables. Returns once the contents are fixed: later pushes are
+    /// not included. All trainers must have called finish(), and none may push before it returns, so that all
+    /// servers are at the same step. Called by one trainer, and not again before finish_save(). @throws Error
+    /// if a server cannot save; finish_save() must not be called then
     void begin_save(const std::filesystem::path& folder, const SavedRows& rows = {}) const;
 
-    /// Whether all servers have written, so that finish_save() would not wait. It is found out while this
-    /// trainer trains.
+    /// Whether all servers have finished writing, so that finish_save() would not wait. This is checked while
+    /// this trainer trains.
     bool is_saved() const;
 
-    /// Waits until all servers have written.
-    /// @return writes the manifest, with checksums of all files in the folder, which makes it one that can be
-    /// loaded; throws Error when it cannot. Any thread may call it. @throws Error when a server could not
-    /// write
+    /// Waits until all servers have finished writing.
+    /// @return a function that writes the manifest with checksums of all files in the folder, which makes the
+    /// folder loadable; it throws Error if that fails and may be called from any thread. @throws Error if a
+    /// server could not write
     std::function<void()> finish_save() const;
 
-    /// All of that, and training waits.
+    /// begin_save() and finish_save() together; training waits.
     void save(const std::filesystem::path& folder) const;
 
-    /// Tells all servers which day it is: rows that are pulled or pushed from now on are marked with it. With
-    /// `shrinks`, while it is the day before still, tables with RowStatistics let shows and clicks decay, and
-    /// rows go whose score is too low or that were not used for too long; counts of ids that wait for
-    /// admission are halved. What is pulled and
-    /// pushed meanwhile is before or behind it, server by server: who wants to know lets no trainer do so, as
-    /// with save(). One trainer calls it. @returns how many rows went
+    /// Tells all servers the current day: rows that are pulled or pushed from now on are marked with it. With
+    /// `shrinks`, before the day changes, shows and clicks decay in tables with RowStatistics, rows are
+    /// removed whose score is too low or that were unused for too long, and counts of ids that wait for
+    /// admission are halved. Whether concurrent pulls and pushes come before or after it is decided by each
+    /// server separately: to have it defined, let no trainer pull or push meanwhile, as with save(). Called
+    /// by one trainer.
+    /// @returns the number of removed rows
     std::uint64_t begin_day(std::uint32_t day, bool shrinks) const;
 
-    /// Of all servers together.
+    /// Sums over all servers.
     ServerCounts counts() const;
 
-    /// Geo mode: what the optimizer keeps of the rows that this trainer has looked up, and how many steps it
-    /// has seen, as Checkpoint::optimizer; each trainer has its own. Nothing in the other modes, whose
-    /// servers keep it, and when no optimizer of rows keeps anything. To be called when this trainer has
-    /// finish()ed.
+    /// Geo mode: the optimizer state of the rows that this trainer has looked up, and its number of steps, in
+    /// the form of Checkpoint::optimizer; each trainer has its own. Empty in the other modes, where the
+    /// servers keep it, and if no optimizer of rows has state. Call it after this trainer's finish().
     Checkpoint trainer_rows() const;
 
-    /// Goes on with it, before the first step. @throws UsageError when it is of other tables
+    /// Restores what trainer_rows() returned, before the first step. @throws UsageError if it belongs to
+    /// other tables
     void restore_trainer_rows(const Checkpoint& rows) const;
 
-    /// Tells the servers that this trainer is done. The others go on without it: in sync mode its gradients
-    /// are zeros from now on. A trainer that ends without it ends the job: three seconds later the servers
-    /// throw an Error that names it, and so do trainers that wait for them.
+    /// Tells the servers that this trainer is done. The others continue without it: in sync mode its
+    /// gradients are zeros from then on. A trainer that ends without leave() ends the job: three seconds
+    /// later the servers, and trainers that wait for them, throw an Error that names it.
     void leave();
 
   private:

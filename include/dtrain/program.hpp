@@ -13,16 +13,16 @@
 
 namespace dtrain {
 
-/// A program that cannot be: an operator, a variable or a shape does not fit.
+/// An invalid program: an operator, a variable or a shape does not fit.
 class ProgramError : public UsageError {
   public:
     ProgramError(const std::string& message, std::string operator_type, std::string variable)
         : UsageError(message), operator_type_(std::move(operator_type)), variable_(std::move(variable)) {}
 
-    /// Type of the operator that does not fit; empty when none is concerned.
+    /// Type of the operator that does not fit; empty if no operator is involved.
     const std::string& operator_type() const { return operator_type_; }
 
-    /// Name of the variable that does not fit; empty when none is concerned.
+    /// Name of the variable that does not fit; empty if no variable is involved.
     const std::string& variable() const { return variable_; }
 
   private:
@@ -32,34 +32,34 @@ class ProgramError : public UsageError {
 
 enum class Role {
     data,             ///< fed before every step
-    parameter,        ///< lives in a State; trained
-    temporary,        ///< made anew in every step
-    gradient,         ///< made anew in every step by the backward pass
-    optimizer_state,  ///< lives in a State; kept by the optimizer
-    metric,           ///< lives in a State; what a metric counts, in training and in tests
+    parameter,        ///< kept in a State; trained
+    temporary,        ///< computed in every step
+    gradient,         ///< computed in every step by the backward pass
+    optimizer_state,  ///< kept in a State; maintained by the optimizer
+    metric,           ///< kept in a State; counts of a metric, in training and in tests
 };
 
 /// "data", "parameter", ...
 std::string to_string(Role role);
 
-/// True for what outlives a step: parameters, optimizer state and what metrics count.
+/// True for roles that outlive a step: parameters, optimizer state and counts of metrics.
 constexpr bool is_persistable(Role role) {
     return role == Role::parameter || role == Role::optimizer_state || role == Role::metric;
 }
 
-/// True for what only training changes: parameters and optimizer state.
+/// True for roles that only training changes: parameters and optimizer state.
 constexpr bool is_trained(Role role) {
     return role == Role::parameter || role == Role::optimizer_state;
 }
 
-/// How a persistable variable starts. Values depend on the seed, the variable's name and the element's number
-/// alone, never on ranks, threads or the order of variables.
+/// How a persistable variable is initialised. Values depend only on the seed, the variable's name and the
+/// element's index, never on ranks, threads or the order of variables.
 struct Initializer {
     enum class Kind { constant, uniform };
     Kind kind = Kind::constant;
     double value = 0;  ///< constant: the value; uniform: values are in [-value, value)
-    /// A block of another variable begins with what that one has from this element on; "": the variable is no
-    /// block.
+    /// A block of another variable starts with the values of that variable from `first_element` on; "": the
+    /// variable is not a block.
     std::string block_of = {};
     std::int64_t first_element = 0;
 
@@ -80,8 +80,8 @@ struct Variable {
     friend bool operator==(const Variable&, const Variable&) = default;
 };
 
-/// A variable in the place that it has for an operator. A slot that takes several variables occurs once for
-/// each of them.
+/// A variable bound to a slot of an operator. A slot that takes several variables occurs once for each of
+/// them.
 struct Argument {
     std::string slot = {};
     std::string variable = {};
@@ -94,18 +94,18 @@ struct Operator {
     std::vector<Argument> outputs = {};
     Attributes attributes = {};
 
-    /// Variable in this input slot, or "" when the slot is not used.
+    /// Variable in this input slot, or "" if the slot is not used.
     const std::string& input(std::string_view slot) const;
 
-    /// Variable in this output slot, or "" when the slot is not used.
+    /// Variable in this output slot, or "" if the slot is not used.
     const std::string& output(std::string_view slot) const;
 
     friend bool operator==(const Operator&, const Operator&) = default;
 };
 
-/// A static graph: variables and the operators that run one after the other in every step. A value: passes
-/// take one and return another. Operators are checked when they are appended, so a Program is always
-/// consistent.
+/// A static graph: variables, and the operators that run one after the other in every step. A value type:
+/// passes take a Program and return another one. Operators are checked when they are appended, so a Program
+/// is always consistent.
 class Program {
   public:
     /// In the order in which they were added.
@@ -116,16 +116,16 @@ class Program {
 
     bool has(std::string_view name) const;
 
-    /// @throws ProgramError naming the nearest known variable when there is none of that name.
+    /// @throws ProgramError, which names the closest known variable, if there is none of that name.
     const Variable& variable(std::string_view name) const;
 
     /// Adds a variable.
-    /// @throws ProgramError when the name is empty or taken, an extent is below 1 or there are more than 2^48
+    /// @throws ProgramError if the name is empty or taken, an extent is below 1 or there are more than 2^48
     /// elements.
     void add(Variable variable);
 
-    /// Appends an operator whose variables are all there.
-    /// @throws ProgramError naming operator, variable, expected and given shape or type when the operator is
+    /// Appends an operator whose variables all exist.
+    /// @throws ProgramError naming operator, variable, expected and given shape or type if the operator is
     /// unknown, a variable is missing or shapes do not fit.
     void append(Operator op);
 
@@ -134,10 +134,12 @@ class Program {
     /// @throws ProgramError as append() does.
     void append_with_outputs(Operator op, Role role = Role::temporary);
 
-    /// `stem` followed by "_0", "_1", ...: the first that begins no variable's name.
+    /// `stem` followed by "_0", "_1", ...: the first such name that is neither the name of a variable nor the
+    /// part of one before a dot.
     std::string unique_name(std::string_view stem) const;
 
-    /// The whole program as text, a line per variable and operator; stable, for people and for tests.
+    /// The whole program as text, one line per variable and operator; the form is stable, for readers and
+    /// tests.
     std::string to_string() const;
 
     friend bool operator==(const Program&, const Program&) = default;

@@ -10,22 +10,22 @@ namespace dtrain {
 
 class CommunicatorBackend;
 
-/// An operation that was started. Movable. Its buffers belong to the operation until wait() or test() says
-/// that it is complete; the communicator must live as long. Operations of one communicator go on, in the
-/// order in which they were started, whenever any of its operations is started, tested or waited for.
+/// A started operation. Movable. Its buffers belong to the operation until wait() or test() reports that it
+/// is complete; the communicator must outlive it. Operations of a communicator progress, in the order in
+/// which they were started, whenever any of its operations is started, tested or waited for.
 class Request {
   public:
-    Request() = default;  ///< complete
+    Request() = default;  ///< a completed request
     Request(CommunicatorBackend* backend, std::uintptr_t handle) : backend_(backend), handle_(handle) {}
     Request(Request&& other) noexcept;
     Request& operator=(Request&& other) noexcept;  ///< waits for the operation that was held
-    /// Waits, except while an exception unwinds: then the other ranks may never come.
+    /// Waits, except during stack unwinding: the other ranks may then never enter the operation.
     ~Request();
 
-    /// Pokes the operation on; true when it is complete. @throws MpiError, CommunicatorTimeout
+    /// Progresses the operation; returns true once it is complete. @throws MpiError, CommunicatorTimeout
     bool test();
 
-    /// @throws MpiError, CommunicatorTimeout
+    /// Waits until the operation is complete. @throws MpiError, CommunicatorTimeout
     void wait();
 
     bool complete() const { return backend_ == nullptr; }

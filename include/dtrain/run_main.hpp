@@ -7,8 +7,8 @@
 
 namespace dtrain {
 
-/// Runs the body of main(), so that a program ends in one line where an exception is caught by nobody, and
-/// not in std::terminate() and a core dump:
+/// Runs the body of main(), so that an uncaught exception ends the program with one line of output instead of
+/// std::terminate() and a core dump:
 ///
 ///     int main(int argc, char** argv) {
 ///         return dtrain::run_main(argv[0], [&] {
@@ -18,12 +18,12 @@ namespace dtrain {
 ///         });
 ///     }
 ///
-/// In a job each rank that fails has its line; what lives in `body`, a ParallelEnv say, is gone before it is
-/// printed. Secrets that are known by their form are hidden in it. A standard stream that is closed is opened
-/// on /dev/null first, so that no file becomes that stream. Not collective.
-/// @param program how the line begins: argv[0] or a name; folders are left out
-/// @returns what `body` returns; 2 after a UsageError, 1 after anything else that it throws, also what is no
-/// std::exception
+/// In a job each failing rank prints its own line; objects in `body`, such as a ParallelEnv, are destroyed
+/// before it is printed. Secrets of known formats are redacted in it. A standard stream that is closed is
+/// opened on /dev/null first, so that no other file gets its descriptor. Not collective.
+/// @param program start of the line: argv[0] or a name; folders are left out
+/// @returns what `body` returns; 2 after a UsageError, 1 after anything else that it throws, including
+/// objects that are not a std::exception
 int run_main(const std::string& program, const std::function<int()>& body);
 
 }  // namespace dtrain

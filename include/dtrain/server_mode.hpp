@@ -9,25 +9,25 @@
 
 namespace dtrain {
 
-/// How trainers and parameter servers go together.
+/// How trainers and parameter servers are synchronised.
 enum class ServerMode {
-    /// A step of all trainers is one update, with the average of their gradients added in the trainers'
-    /// order; the next step sees it. The bits are those of one process that accumulates the same batches.
+    /// A step of all trainers is one update, with the average of their gradients added in trainer order; the
+    /// next step uses the result. Bitwise identical to one process that accumulates the same batches.
     sync,
-    /// A trainer's gradients are an update of their own as soon as they arrive, and it goes on with the
-    /// parameters that it has: new ones come while it computes.
+    /// Each trainer's gradients are applied as a separate update as soon as they arrive; the trainer
+    /// continues with the parameters that it has, and new ones arrive while it computes.
     async,
     /// As async, but no trainer is more than `staleness` steps ahead of another: with 0 all wait for each
-    /// other's gradients at the end of each step, without their order being fixed.
+    /// other's gradients at the end of each step, in no fixed order.
     half_async,
-    /// A trainer updates parameters of its own, and every so many steps adds its share of what has changed in
-    /// them to those of the servers: the change divided by the number of trainers. It takes the others'
-    /// changes when they come, while it goes on.
+    /// A trainer updates its own parameters and periodically adds its share of the changes to the parameters
+    /// of the servers: the change divided by the number of trainers. It applies the others' changes as they
+    /// arrive, while it continues.
     geo,
 };
 
-/// How the numbers of gradients, parameters and rows travel between trainers and servers, which compute with
-/// float32. The shorter ones are rounded to the nearest; what is finite stays finite.
+/// How gradients, parameters and rows are encoded in messages between trainers and servers, which compute in
+/// float32. The 16-bit types round to nearest; finite values stay finite.
 enum class WireType { float32, float16, bfloat16 };
 
 using WireNumbers [[deprecated("it is called WireType")]] = WireType;
@@ -35,13 +35,13 @@ using WireNumbers [[deprecated("it is called WireType")]] = WireType;
 /// "float32", "float16", "bfloat16"
 std::string to_string(WireType type);
 
-/// None when it is no such name.
+/// None if the name is unknown.
 std::optional<WireType> wire_type_of(std::string_view name);
 
 /// "sync", "async", "half_async", "geo"
 std::string to_string(ServerMode mode);
 
-/// None when it is no mode's name.
+/// None if the name is unknown.
 std::optional<ServerMode> server_mode_of(std::string_view name);
 
 }  // namespace dtrain

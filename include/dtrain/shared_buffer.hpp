@@ -11,29 +11,29 @@
 
 namespace dtrain {
 
-/// Memory that Communicator::allocate() made: each rank has its own part, zeroed, at a multiple of 4096
-/// bytes, and reaches the parts of the other ranks of its node. Sums over ranks are fastest there. A value:
-/// copies share the memory, which lives as long as any of them on any rank and is given back when all ranks
-/// allocate again or end the communicator. Like all shared memory it has no locks: a rank that reads what
-/// another one writes waits for it in an operation of the communicator.
+/// Memory allocated by Communicator::allocate(): each rank has its own part, zero-initialised and aligned to
+/// 4096 bytes, and can access the parts of the other ranks on its node. Reductions over this memory are
+/// fastest. A value type: copies share the memory, which lives as long as any copy on any rank; it is freed
+/// when all ranks allocate again or end the communicator. Like all shared memory it has no locks: a rank that
+/// reads what another rank writes must synchronise through an operation of the communicator.
 class SharedBuffer {
   public:
     SharedBuffer() = default;
-    /// `parts` by rank, empty for the ranks of other nodes. `owner` keeps them.
+    /// `parts` are indexed by rank and empty for ranks of other nodes. `owner` keeps the memory alive.
     SharedBuffer(std::shared_ptr<void> owner, std::vector<std::span<std::byte>> parts, int rank)
         : owner_(std::move(owner)), parts_(std::move(parts)), rank_(static_cast<std::size_t>(rank)) {}
 
     /// This rank's own part.
     std::span<std::byte> bytes() const { return parts_.empty() ? std::span<std::byte>() : parts_[rank_]; }
 
-    /// Another rank's part, of the same node: the very memory, not a copy.
-    /// @throws Error when that rank is on another node or there is none such
+    /// Another rank's part on the same node: the memory itself, not a copy.
+    /// @throws Error if that rank is on another node or does not exist
     std::span<std::byte> of_rank(int rank) const;
 
     /// True for the ranks of this node.
     bool reaches(int rank) const;
 
-    /// bytes() as elements; what is left of an element is not shown.
+    /// bytes() as elements; a partial element at the end is left out.
     template <class Element>
     requires std::is_trivially_copyable_v<Element> std::span<Element> as()
     const { return elements<Element>(bytes()); }

@@ -15,7 +15,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/spawn_value.hpp>
 
-/// A plain program that starts ranks of its own: what Paddle's documents call paddle.distributed.spawn.
+/// A plain program that starts its own ranks; corresponds to Paddle's paddle.distributed.spawn.
 ///
 ///     void train(bool print_result) {
 ///         const dtrain::ParallelEnv env(0, nullptr);
@@ -28,22 +28,23 @@
 ///
 /// spawn() starts this program again, nprocs times, through dtrain-launch, with the arguments and the
 /// environment that it was started with. In each of these processes main() runs again up to the same call of
-/// spawn(), which then calls the function and exits. So what stands before it runs in every rank as well, and
-/// nothing behind it does. Calls of spawn() before that one return there what they returned, or throw what
-/// they threw, here. The function gets the values that the arguments have here, whatever main() makes of them
-/// there; what a lambda captures is made by main() there.
+/// spawn(), which then calls the function and exits. So code before the call also runs in every rank, and
+/// code after it does not. Earlier calls of spawn() return in the ranks what they returned in the parent
+/// process, or throw what they threw there. The function receives the argument values of the parent process,
+/// whatever main() computes for them in the rank; what a lambda captures is computed by main() in the rank.
 namespace dtrain {
 
 struct SpawnOptions {
-    /// Ranks. -1: one for each visible GPU; without GPUs, or with backend "gloo", one for each core.
+    /// Number of ranks. -1: one for each visible GPU; without GPUs, or with backend "gloo", one for each
+    /// core.
     int nprocs = -1;
     /// Physical ids of nprocs visible GPUs, "4,5". "": the first nprocs visible ones.
     std::string gpus = {};
-    /// "auto", "nccl" or "gloo"; with "gloo" the ranks see no GPU.
+    /// "auto", "nccl" or "gloo"; with "gloo" no GPU is visible to the ranks.
     std::string backend = "auto";
     /// Wait until all ranks have ended.
     bool join = true;
-    /// Where the output of the ranks is kept, a file for each. "": nowhere.
+    /// Folder for the output of the ranks, one file per rank. "": not stored.
     std::string log_dir = {};
 };
 
@@ -52,17 +53,17 @@ class SpawnError : public Error {
   public:
     SpawnError(int rank, const std::string& message) : Error(message), rank_(rank) {}
 
-    /// -1: no rank is to blame; they could not be started, say.
+    /// -1: the failure is not that of a rank; for example, the ranks could not be started.
     int rank() const { return rank_; }
 
   private:
     int rank_;
 };
 
-/// True in a process that spawn() has started.
+/// True in a process that was started by spawn().
 bool is_spawned_rank();
 
-/// The ranks of one call of spawn(). Those that still run are stopped when it goes.
+/// The ranks of one call of spawn(). The destructor stops those that are still running.
 class SpawnedRanks {
   public:
     class State;
@@ -71,12 +72,12 @@ class SpawnedRanks {
 
     int nprocs() const;
 
-    /// Waits until all ranks have ended. @returns false when the time was over before; none: for ever
+    /// Waits until all ranks have ended. @returns false if the timeout expired first; none: no timeout
     /// @throws SpawnError of a rank that failed, at each call
     bool join(std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
   protected:
-    /// What the function returned, by rank.
+    /// The results of the function as bytes, by rank.
     const std::vector<std::string>& result_bytes();
 
   private:
@@ -88,7 +89,7 @@ class Spawned : public SpawnedRanks {
   public:
     using SpawnedRanks::SpawnedRanks;
 
-    /// What the function returned, by rank. Waits as join() does. @throws SpawnError
+    /// The results of the function, by rank. Waits as join() does. @throws SpawnError
     std::vector<Result> results() {
         std::vector<Result> results;
         for (const auto& bytes : result_bytes()) {
@@ -107,7 +108,7 @@ class Spawned<void> : public SpawnedRanks {
 
 namespace spawning {
 
-/// What a function takes and returns, as values.
+/// Parameter and result types of a function, as values.
 template <class Function>
 struct Signature;
 
@@ -120,19 +121,20 @@ struct Signature<std::function<Return(Parameters...)>> {
 template <class Train>
 using SignatureOf = Signature<decltype(std::function{std::declval<std::decay_t<Train>>()})>;
 
-/// Starts the ranks, or is one: then it exits with what `run` makes of the arguments.
-/// @param run gets arguments, and returns a result
+/// Starts the ranks. In a process that is such a rank: calls `run` with the arguments and exits.
+/// @param run takes arguments and returns a result, as bytes
 std::shared_ptr<SpawnedRanks::State> begin(const std::string& arguments, const SpawnOptions& options,
                                            const std::function<std::string(const std::string&)>& run);
 
 }  // namespace spawning
 
-/// Runs a function in several new processes, which are ranks of one job: ParallelEnv makes them so.
-/// @param arguments as many as it has parameters; defaults of parameters do not count
-/// @returns what it returned in each, and with options.join = false at once a handle on them
-/// @throws UsageError before anything starts: options that cannot be; a call in a rank of a job, within the
-/// function, or while a ParallelEnv or MpiSession lives (or MPI runs) in this process
-/// @throws SpawnError when a rank throws (with its message), is killed or exits
+/// Runs a function in several new processes, which are the ranks of one job: the function creates a
+/// ParallelEnv.
+/// @param arguments one for each parameter; default arguments do not count
+/// @returns the result of each rank; with options.join = false returns a handle at once
+/// @throws UsageError before anything starts: invalid options; a call in a rank of a job, within the
+/// function, or while a ParallelEnv or MpiSession exists (or MPI runs) in this process
+/// @throws SpawnError if a rank throws (with its message), is killed or exits
 template <class Train, class... Passed>
 auto spawn(const Train& train, const std::tuple<Passed...>& arguments, const SpawnOptions& options = {}) {
     using Signature = spawning::SignatureOf<Train>;

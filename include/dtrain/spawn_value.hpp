@@ -16,11 +16,11 @@
 
 #include <dtrain/error.hpp>
 
-/// How the arguments of a function that spawn() runs travel to the ranks, and its results back: as bytes, by
-/// a file, between processes of the same program on the same machine.
+/// Serialisation of the arguments and results of a function that spawn() runs: as bytes, through a file,
+/// between processes of the same program on the same machine.
 namespace dtrain {
 
-/// Bytes, read from the front. @throws Error when they are fewer than what is read
+/// Bytes, read from the front. @throws Error if fewer bytes are left than are read
 class SpawnBytes {
   public:
     explicit SpawnBytes(std::string_view bytes) : rest_(bytes) {}
@@ -38,7 +38,7 @@ class SpawnBytes {
     std::string_view rest_;
 };
 
-/// To be specialised for types of your own: write() appends a value to bytes, read() takes it from them.
+/// Specialise it for your own types: write() appends a value to bytes, read() takes it from them.
 ///
 ///     template <>
 ///     struct dtrain::SpawnValue<Settings> {
@@ -48,8 +48,8 @@ class SpawnBytes {
 ///         static Settings read(SpawnBytes& bytes) { return {SpawnValue<double>::read(bytes)}; }
 ///     };
 ///
-/// Numbers, enumerations, std::string, and std::vector, array, map, optional, pair and tuple of what travels
-/// are known.
+/// Supported are numbers, enumerations and std::string, and std::vector, array, map, optional, pair and tuple
+/// of supported types.
 template <class T>
 struct SpawnValue {
     static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>,

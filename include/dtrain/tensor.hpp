@@ -18,20 +18,20 @@ namespace dtrain {
 
 enum class DataType { float32, int64, float64, int32 };
 
-/// All of them.
+/// All data types.
 inline constexpr std::array data_types{DataType::float32, DataType::int64, DataType::float64,
                                        DataType::int32};
 
 /// "float32", "int64", "float64", "int32".
 std::string to_string(DataType type);
 
-/// True for float32 and float64: what operators with gradients compute with. float64 is for checks, not for
-/// speed.
+/// True for float32 and float64, the types of operators with gradients. float64 is intended for checks, not
+/// for speed.
 constexpr bool is_real(DataType type) {
     return type == DataType::float32 || type == DataType::float64;
 }
 
-/// True for int64 and int32: what labels and ids are.
+/// True for int64 and int32, the types of labels and ids.
 constexpr bool is_integer(DataType type) {
     return !is_real(type);
 }
@@ -45,7 +45,7 @@ using Shape = std::vector<std::int64_t>;
 /// "[64, 784]".
 std::string to_string(const Shape& shape);
 
-/// The product of the extents, or the largest number when it is larger than that; 1 for the empty shape.
+/// The product of the extents, saturated at the maximum of int64; 1 for the empty shape.
 std::int64_t element_count(const Shape& shape);
 
 template <class Element>
@@ -58,7 +58,7 @@ inline constexpr DataType data_type_of = [] {
     return std::is_same_v<Element, std::int64_t> ? DataType::int64 : DataType::int32;
 }();
 
-/// Memory of somebody else seen as a tensor: contiguous, in C order, aligned to 64 bytes when the library
+/// A non-owning view of memory as a tensor: contiguous, in C order, aligned to 64 bytes if the library
 /// allocated it.
 struct TensorView {
     void* data = nullptr;
@@ -69,7 +69,7 @@ struct TensorView {
     std::size_t bytes() const { return size() * size_of(type); }
 
     /// All elements in C order.
-    /// @throws Error when the tensor's elements have another type.
+    /// @throws Error if the tensor's elements have another type.
     template <class Element>
     std::span<Element> as() const {
         if (type != data_type_of<Element>)
@@ -79,12 +79,12 @@ struct TensorView {
     }
 };
 
-/// What an operator is told besides its tensors.
+/// A parameter of an operator that is not a tensor.
 using Attribute =
     std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
-/// 3, 0.001, "relu", [2, 2], [0.5, 0.25].
+/// "3", "0.001", "relu", "[2, 2]", "[0.5, 0.25]".
 std::string to_string(const Attribute& attribute);
 
 }  // namespace dtrain

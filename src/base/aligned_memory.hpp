@@ -19,11 +19,11 @@ struct AlignedDelete {
     void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t(alignment)); }
 };
 
-/// Bytes that begin at a multiple of the alignment.
+/// An array of bytes whose address is a multiple of the alignment.
 template <std::size_t alignment>
 using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete<alignment>>;
 
-/// Of any content.
+/// The content is uninitialized.
 template <std::size_t alignment>
 AlignedBytes<alignment> make_aligned_bytes(std::size_t bytes) {
     return AlignedBytes<alignment>(

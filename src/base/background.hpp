@@ -15,16 +15,16 @@
 
 namespace dtrain {
 
-/// What a function returns that a thread of its own works on beside the program. No signal is delivered to
-/// that thread, and the function must not call MPI. (A thread of std::async takes signals, and what it does
-/// within std::call_once the thread sanitizer does not see.)
+/// The result of a function that runs in its own thread beside the program. No signals are delivered to that
+/// thread, and the function must not call MPI. (A thread of std::async receives signals, and the thread
+/// sanitizer does not see what it does within std::call_once.)
 template <class Value>
 class Background {
   public:
-    /// Nothing: not valid.
+    /// Empty: not valid.
     Background() = default;
 
-    /// @throws std::system_error when there can be no further thread
+    /// @throws std::system_error if no further thread can be created
     template <class Function>
     static Background in_thread(Function function) {
         Background made(std::make_shared<Work>());
@@ -33,7 +33,7 @@ class Background {
         return made;
     }
 
-    /// The same by the caller, who waits for it: get() tells what came of it.
+    /// Runs the function in the calling thread, which waits for it; get() returns the result.
     template <class Function>
     static Background at_once(Function function) {
         Background made(std::make_shared<Work>());
@@ -41,13 +41,14 @@ class Background {
         return made;
     }
 
-    /// Until get() there is something to get.
+    /// Whether there is a result that get() has not returned yet.
     bool valid() const { return work_ != nullptr; }
 
-    /// Whether get() would not wait. Only where it is valid.
+    /// Whether get() returns without waiting. Only if valid.
     bool is_ready() const { return work_->has_ended; }
 
-    /// Waits. Once, and only where it is valid. @throws what the function threw
+    /// Waits for the result. May be called once, and only if valid.
+    /// @throws what the function threw
     Value get() {
         if (thread_.joinable()) thread_.join();
         const auto work = std::move(work_);
@@ -78,7 +79,7 @@ class Background {
     explicit Background(std::shared_ptr<Work> work) : work_(std::move(work)) {}
 
     std::shared_ptr<Work> work_;
-    std::jthread thread_;  ///< is waited for when this ends, or gets another value
+    std::jthread thread_;  ///< joined when this object is destroyed or assigned
 };
 
 }  // namespace dtrain

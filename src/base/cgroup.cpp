@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t no_limit_from = std::int64_t{1} << 60;  // version 1 writes "none" as a huge number
+constexpr std::int64_t no_limit_from = std::int64_t{1} << 60;  // version 1 represents "no limit" by a huge
+                                                               // number
 
 struct Membership {
     int version = 2;
@@ -55,7 +56,7 @@ std::optional<Cgroup> cgroup_in(const fs::path& cgroups, std::string_view member
     Cgroup out{
         .version = own->version, .folder = {}, .root = own->version == 1 ? cgroups / controller : cgroups};
     out.folder = out.root / fs::path(own->path).relative_path();
-    // A container that sees its own cgroup as the root of all may be told its path from outside.
+    // A container that sees its own cgroup as the root may be given its path as seen from outside.
     if (!fs::exists(out.folder / file_of(out.version))) out.folder = out.root;
     return out;
 }

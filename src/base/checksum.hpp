@@ -10,8 +10,8 @@
 
 namespace dtrain {
 
-/// SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): by how
-/// much its state grows, and what it makes of a state that has grown.
+/// SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): the
+/// increment of its state, and the output function of an incremented state.
 inline constexpr std::uint64_t splitmix_step = 0x9e3779b97f4a7c15U;
 constexpr std::uint64_t splitmix_output(std::uint64_t z) {
     z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -19,12 +19,12 @@ constexpr std::uint64_t splitmix_output(std::uint64_t z) {
     return z ^ (z >> 31U);
 }
 
-/// SplitMix64's first number from the state x.
+/// SplitMix64's first number for the state x.
 constexpr std::uint64_t mixed(std::uint64_t x) {
     return splitmix_output(x + splitmix_step);
 }
 
-/// A 64-bit checksum that goes on from `start`: for telling equal from different, not against forgery.
+/// A 64-bit checksum that continues from `start`: detects differences, does not protect against forgery.
 inline std::uint64_t checksum(std::uint64_t start, std::uint64_t word) {
     return mixed(start ^ word);
 }

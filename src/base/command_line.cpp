@@ -19,7 +19,7 @@ namespace {
 
 constexpr double max_grace_seconds = 86400;
 
-/// The arguments of a check like CLI::IsMember({"auto", "none"}), which describes itself as "{auto,none}".
+/// The choices of a check like CLI::IsMember({"auto", "none"}), whose description is "{auto,none}".
 std::vector<std::string> choices_of(const CLI::Option& option) {
     const auto type = option.get_type_name();
     const auto begin = type.find('{'), end = type.rfind('}');
@@ -27,7 +27,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
     return split(type.substr(begin + 1, end - begin - 1), ',');
 }
 
-/// "[PATH|auto]" is what --help shows; the manual says by itself that the value may be missing.
+/// --help shows "[PATH|auto]"; the manual itself marks that the value is optional.
 std::string value_name(const CLI::Option& option, const std::vector<std::string>& choices) {
     if (!choices.empty()) return join(choices, "|");
     auto name = option.get_option_text();
@@ -37,7 +37,7 @@ std::string value_name(const CLI::Option& option, const std::vector<std::string>
     return name;
 }
 
-/// CLI11 knows nothing of the arguments behind the options.
+/// Adds the arguments after the options, which CLI11 does not know.
 class UsageFormatter : public CLI::Formatter {
   public:
     explicit UsageFormatter(std::string args) : args_(std::move(args)) {}
@@ -50,8 +50,8 @@ class UsageFormatter : public CLI::Formatter {
     std::string args_;
 };
 
-/// CLI11 would take the next argument as the value of "--gpus=", as a script writes it whose variable is
-/// empty.
+/// Refuses "--gpus=", which a script produces if its variable is empty: CLI11 would take the next argument as
+/// the value.
 void refuse_empty_values(const CLI::App& app, const std::vector<std::string>& args) {
     const auto leading = args.begin() + static_cast<std::ptrdiff_t>(count_leading_options(app, args));
     const auto empty = std::find_if(args.begin(), leading, [&](const std::string& arg) {

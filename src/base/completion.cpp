@@ -16,14 +16,14 @@ bool names_a_file(const OptionText& option) {
            option.value.ends_with("FOLDER") || option.value.starts_with("PATH");
 }
 
-/// A shell function's name: "_dtrain_launch".
+/// Name of the shell function: "_dtrain_launch".
 std::string function_of(const Completion& completion) {
     auto name = "_" + completion.programs.front();
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
 
-/// "--bind|--bind=": where a value follows as the next argument, or behind '='.
+/// "--bind|--bind=": patterns of the option before its value, which is the next argument or follows '='.
 std::vector<std::string> before_a_value(const OptionText& option) {
     std::vector<std::string> patterns;
     for (const auto& name : option.names) {
@@ -88,7 +88,7 @@ std::string bash_script(const Completion& completion) {
     std::vector<std::string> names;
     for (const auto& option : completion.options)
         names.insert(names.end(), option.names.begin(), option.names.end());
-    // bash takes '=' for an argument of its own.
+    // bash treats '=' as a separate argument.
     return fmt::format(
         R"(# bash completion of {programs}
 {function}() {{
@@ -117,7 +117,7 @@ complete -o filenames -F {function} {space_programs}
         fmt::arg("space_programs", join(completion.programs, " ")));
 }
 
-/// A text in zsh's _arguments: brackets and colons mean something there.
+/// Escapes a text for zsh's _arguments, in which brackets and colons are special.
 std::string zsh_text(std::string_view text) {
     std::string out;
     for (const char letter : text) {
@@ -129,7 +129,7 @@ std::string zsh_text(std::string_view text) {
 
 std::string zsh_value(const OptionText& option) {
     if (option.value.empty()) return "";
-    // Two colons: the value may be missing.
+    // Two colons: the value is optional.
     return fmt::format("{}{}:{}", option.value_is == ValueIs::needed ? ":" : "::", zsh_text(option.value),
                        !option.choices.empty() ? fmt::format("({})", join(option.choices, " "))
                        : names_a_file(option)  ? "_files"
@@ -158,7 +158,8 @@ std::string zsh_script(const Completion& completion) {
         }
     for (const auto& command : completion.commands) commands += " " + command.name;
     if (!commands.empty()) commands = fmt::format("  (( CURRENT == 2 )) && compadd --{}\n", commands);
-    // Found in a folder the file is the function; sourced it has to say what it completes.
+    // If zsh loads the file from its folder, the file is the function; if it is sourced, it must register the
+    // completion.
     return fmt::format(
         R"(#compdef {programs}
 {function}() {{

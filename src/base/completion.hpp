@@ -13,11 +13,11 @@ struct Completion {
     std::vector<std::string> programs;  ///< the program, then its aliases
     std::vector<OptionText> options;
     std::vector<CommandText> commands;
-    std::string args;                    ///< what the arguments are that are no options: "training script"
-    bool program_behind_dashes = false;  ///< behind -- comes a command line of somebody else
+    std::string args;                    ///< name of the arguments after the options: "training script"
+    bool program_behind_dashes = false;  ///< another program's command line follows after --
 };
 
-/// A script that bash or zsh completes the program's command lines with: sourced, or lying in the folder
+/// A script for bash or zsh that completes the program's command lines: sourced, or placed in the folder
 /// where the shell looks for it (zsh: as _PROGRAM).
 /// @param shell "bash" or "zsh"
 std::string completion_script(const Completion& completion, const std::string& shell);

@@ -78,7 +78,7 @@ CpuSet CpuSet::of_this_thread() {
 }
 
 CpuSet CpuSet::of_process(int pid) {
-    // The kernel refuses a mask that is shorter than its own: try larger ones.
+    // The kernel refuses a mask shorter than its own: try increasing lengths.
     for (int cpus = 1024; cpus <= highest_cpu; cpus *= 4) {
         cpu_set_t* mask = CPU_ALLOC(cpus);
         const std::size_t size = CPU_ALLOC_SIZE(cpus);

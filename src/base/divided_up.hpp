@@ -6,7 +6,8 @@
 
 namespace dtrain {
 
-/// How many parts of a size hold a number of things: rounded up. @param number not negative
+/// number / by, rounded up.
+/// @param number not negative
 constexpr std::int64_t divided_up(std::int64_t number, std::int64_t by) {
     return (number + by - 1) / by;
 }

@@ -10,7 +10,7 @@
 namespace dtrain {
 namespace {
 
-/// A row without its group, which the table around it gives.
+/// A row without its group, which is that of its table.
 struct Row {
     std::string_view name;
     EnvUse use;

@@ -12,10 +12,10 @@ enum class EnvUse {
     read,
     written,
     both,
-    by_programs  ///< read by programs with libdtrain, so it is handed on to them
+    by_programs  ///< read by programs with libdtrain, so it is passed on to them
 };
 
-/// Whose contract a variable belongs to; also the order of the page in docs/.
+/// The contract that a variable belongs to; also the order of the page in docs/.
 enum class EnvGroup {
     dtrain,
     open_mpi,
@@ -35,7 +35,7 @@ struct EnvVariable {
     std::string_view name;
     EnvUse use = EnvUse::read;
     EnvGroup group = EnvGroup::system;
-    std::string_view otherwise;  ///< what holds when it is not set, or how the written value comes about
+    std::string_view otherwise;  ///< the default if it is not set, or how the written value is determined
     std::string_view meaning;    ///< one sentence
 };
 
@@ -48,7 +48,7 @@ const EnvVariable* find_env_variable(std::string_view name);
 std::string_view to_string(EnvUse use);
 std::string_view title_of(EnvGroup group);
 
-/// docs/environment.md: the table for people.
+/// Content of docs/environment.md.
 std::string env_table_markdown();
 
 }  // namespace dtrain

@@ -9,15 +9,15 @@
 
 namespace dtrain {
 
-/// Arguments and variables in the form that execve takes. Make it before fork(): become() then only calls
-/// what is allowed between fork and exec.
+/// Arguments and variables in the format of execve. Must be created before fork(): become() then only makes
+/// calls that are allowed between fork and exec.
 class ExecImage {
   public:
     ExecImage(std::vector<std::string> argv, const Environment& environment);
     ExecImage(const ExecImage&) = delete;
     ExecImage& operator=(const ExecImage&) = delete;
 
-    /// Replaces this process; returns errno when that fails.
+    /// Replaces this process; returns errno if that fails.
     int become(const char* program) const;
 
   private:

@@ -21,7 +21,7 @@ namespace {
 }
 
 void sync_open(int fd, const std::filesystem::path& path) {
-    // Some file systems cannot sync a folder; they say EINVAL and need no sync.
+    // Some file systems cannot sync a folder; they return EINVAL and need no sync.
     if (::fsync(fd) != 0 && errno != EINVAL) fail("cannot sync " + path.string());
 }
 
@@ -35,7 +35,8 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
     return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-/// The next content of a file, beside it; gone with the object unless it has taken the file's place.
+/// The next content of a file, written to a temporary file beside it; removed with this object unless put in
+/// place.
 class NextContent {
   public:
     NextContent(const std::filesystem::path& path, mode_t mode)
@@ -61,7 +62,7 @@ class NextContent {
     void sync() { sync_open(file_.get(), path_); }
 
     void put_in_place() {
-        // A network file system may tell only now that there is no room.
+        // A network file system may report only now that there is no space.
         if (::close(file_.release()) != 0) fail("cannot write " + path_.string());
         if (!move_name(name_, path_.filename(), folder_.get())) fail("cannot replace " + path_.string());
         in_place_ = true;

@@ -14,7 +14,7 @@
 
 namespace dtrain {
 
-/// Owns a file descriptor; closes it when it goes.
+/// Owns a file descriptor; the destructor closes it.
 class FileDescriptor {
   public:
     FileDescriptor() = default;
@@ -42,54 +42,55 @@ struct Pipe {
     static Pipe open();
 };
 
-/// Reads and writes of `fd` do not wait any more.
+/// Makes `fd` non-blocking.
 void make_nonblocking(int fd);
 
-/// Writes all of `bytes`, through interruptions and short writes. False when the other side is gone or the
-/// device is full (errno tells).
+/// Writes all of `bytes`, despite interruptions and short writes. False if the other side is gone or the
+/// device is full (see errno).
 bool write_all(int fd, std::string_view bytes);
 
-/// Reads from an offset on, through interruptions and short reads. @return bytes: fewer where the file ends;
-/// nothing: it cannot be read (errno tells)
+/// Reads from an offset, despite interruptions and short reads.
+/// @return number of bytes, fewer at the end of the file; nothing if it cannot be read (see errno)
 std::optional<std::size_t> read_at(int fd, void* data, std::size_t bytes, std::int64_t offset);
 
-/// The whole content, or nothing when the file cannot be read.
+/// The whole content, or nothing if the file cannot be read.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
-/// Bytes of a file, 0 when there is none.
+/// Size of a file in bytes, 0 if there is none.
 std::uintmax_t size_or_zero(const std::filesystem::path& path);
 
-/// Makes the folder where there is none. @returns why nothing can be written into it, or no error
+/// Creates the folder if there is none.
+/// @returns why nothing can be written into it, or no error
 std::error_code make_writable_folder(const std::filesystem::path& path);
 
-/// Where a file is written before it takes the place of `path`: beside it, under a name that nobody knows
-/// before. The name begins with that of `path` and ".tmp.".
+/// A temporary name for a file that will replace `path`: in the same folder, and unpredictable. It begins
+/// with the name of `path` and ".tmp.".
 std::filesystem::path temporary_name(std::filesystem::path path);
 
-/// Makes an empty file that was not there, and follows no link.
-/// @throws std::system_error naming the path.
+/// Creates a new, empty file; does not follow links.
+/// @throws std::system_error naming the path, also if it exists.
 void make_new_file(const std::filesystem::path& path);
 
-/// Puts `content` at `path` so that a reader, or a machine that loses power, sees the old file or the new
-/// one, never a part: a new file beside it, under a name that nobody knows before, fsync, rename, fsync of
-/// the folder. A link at `path` is replaced, not followed. What fails leaves nothing behind.
-/// @param mode the file's permissions, whatever the umask; none: as the umask has it
+/// Writes `content` to `path` such that a reader, or a machine that loses power, sees the old file or the new
+/// one, never a part: a new file beside it under an unpredictable name, fsync, rename, fsync of the folder. A
+/// link at `path` is replaced, not followed. Leaves no files behind on failure.
+/// @param mode permissions of the file, independent of the umask; none: according to the umask
 /// @throws std::system_error naming the path.
 void replace_file(const std::filesystem::path& path, std::string_view content,
                   std::optional<mode_t> mode = std::nullopt);
 
-/// Makes durable which names a folder has ("": the current one), where its file system can.
+/// Makes the entries of a folder durable ("": the current folder), if its file system can.
 /// @throws std::system_error naming the folder.
 void sync_folder(const std::filesystem::path& folder);
 
-/// As replace_file without the syncs, for what no one needs after a loss of power.
+/// Like replace_file, without the syncs, for files that are not needed after a power loss.
 void replace_passing_file(const std::filesystem::path& path, std::string_view content, mode_t mode);
 
-/// Makes a file that is complete already under `temporary` durable and moves it to `path`, as replace_file.
+/// Makes the complete file `temporary` durable and moves it to `path`, like replace_file.
 /// @throws std::system_error naming the path.
 void publish_file(const std::filesystem::path& temporary, const std::filesystem::path& path);
 
-/// The running program's own file, links resolved.
+/// Path of the running program, with links resolved.
 std::filesystem::path this_executable();
 
 }  // namespace dtrain

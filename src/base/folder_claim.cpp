@@ -12,7 +12,7 @@
 namespace dtrain {
 
 FolderClaim::FolderClaim(const std::filesystem::path& folder, const std::string& mark)
-    // The file gets its name when it is locked: what has none, nobody removes.
+    // The file gets its final name once it is locked; nobody removes a folder without a file of that name.
     : file_(::open((folder / (mark + ".tmp")).c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                    0600)) {
     if (!file_.valid()) return;

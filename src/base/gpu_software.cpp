@@ -31,7 +31,7 @@ struct FirstDriver {
     int driver;
 };
 
-/// The first drivers that run all minor versions of a CUDA.
+/// The oldest drivers that support all minor versions of a CUDA major version.
 constexpr std::array first_drivers = {FirstDriver{11, 450}, FirstDriver{12, 525}, FirstDriver{13, 580}};
 
 std::string driver_for(int cuda) {
@@ -95,7 +95,7 @@ std::string cuda_version_text(int number) {
 }
 
 std::string nccl_version_text(int number) {
-    const int scale = number < 10000 ? 1000 : 10000;  // since 2.9
+    const int scale = number < 10000 ? 1000 : 10000;  // 10000 since NCCL 2.9
     return fmt::format("{}.{}.{}", number / scale, number % scale / 100, number % 100);
 }
 

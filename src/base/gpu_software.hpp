@@ -7,39 +7,40 @@
 
 namespace dtrain {
 
-/// The software below a program that computes on GPUs. Versions as people write them; "" is not there, or not
-/// told.
+/// The software that a program needs to compute on GPUs. Versions as shown to people; "" means missing or
+/// unknown.
 struct GpuSoftware {
     std::string driver;        ///< NVIDIA's, "550.54.15"
-    std::string cuda_driver;   ///< the newest CUDA that this supports, "12.4"
-    std::string cuda_runtime;  ///< that dtrain was built with
-    std::string nccl;          ///< the library that is loaded
-    std::string nccl_built;    ///< the one that dtrain was built with
-    std::string nccl_needed;   ///< the oldest that has all calls of this dtrain
-    std::string nccl_cuda;     ///< that the loaded library was compiled for
+    std::string cuda_driver;   ///< the newest CUDA that the driver supports, "12.4"
+    std::string cuda_runtime;  ///< the one dtrain was built with
+    std::string nccl;          ///< the loaded library
+    std::string nccl_built;    ///< the one dtrain was built with
+    std::string nccl_needed;   ///< the oldest that has all functions that this dtrain calls
+    std::string nccl_cuda;     ///< the CUDA that the loaded library was compiled for
     friend bool operator==(const GpuSoftware&, const GpuSoftware&) = default;
 };
 
-/// What does not fit together.
+/// An incompatibility.
 struct SoftwareIssue {
-    bool is_fault = false;  ///< dtrain cannot compute on GPUs so; else it may
-    std::string text;       ///< about "its" driver: that of a machine
+    bool is_fault = false;  ///< dtrain cannot compute on GPUs; else it may fail
+    std::string text;       ///< about a machine's driver, as "its" driver
     std::string remedy;
     friend bool operator==(const SoftwareIssue&, const SoftwareIssue&) = default;
 };
 
-/// On one machine. A driver runs what was built with any CUDA of its own major version or an older one:
-/// https://docs.nvidia.com/deploy/cuda-compatibility/ Pure.
+/// The incompatibilities on one machine. A driver supports programs built with any CUDA of its own major
+/// version or an older one: https://docs.nvidia.com/deploy/cuda-compatibility/ Pure.
 std::vector<SoftwareIssue> issues_of(const GpuSoftware& software);
 
-/// For people, where CUDA says that the driver is insufficient, which it also says of a machine without any.
-/// @param cuda_driver, cuda_runtime as CUDA numbers its versions; 0 is none
+/// An explanation for CUDA's error of an insufficient driver, which it also returns on a machine without a
+/// driver.
+/// @param cuda_driver, cuda_runtime in CUDA's version numbering; 0: none
 std::string insufficient_driver_text(int cuda_driver, int cuda_runtime);
 
-/// "13.0" of 13000, as CUDA numbers its versions; "" of 0.
+/// 13000 -> "13.0": CUDA's version numbering; 0 -> "".
 std::string cuda_version_text(int number);
 
-/// "2.28.9" of 22809, "2.8.4" of 2804, as NCCL numbers its versions.
+/// 22809 -> "2.28.9", 2804 -> "2.8.4": NCCL's version numbering.
 std::string nccl_version_text(int number);
 
 }  // namespace dtrain

@@ -6,7 +6,7 @@
 
 namespace dtrain {
 
-/// What this machine calls itself.
+/// This machine's host name.
 std::string host_name();
 
 }  // namespace dtrain

@@ -12,13 +12,13 @@ namespace dtrain {
 inline constexpr std::size_t memory_page = 4096;
 inline constexpr std::size_t huge_page = std::size_t{1} << 21U;
 
-/// Zeros of their own pages, which have no memory before they are touched; from 2 MiB on they begin at a huge
-/// page, and the last one is whole. Whether it gets memory as such is left to the kernel: see madvise(2).
+/// Maps zeroed pages, which get memory when they are first touched; from 2 MiB on they are aligned to huge
+/// pages, and the last one is complete. The kernel decides whether they get huge pages: see madvise(2).
 /// @param bytes > 0
 /// @throws std::bad_alloc
 std::byte* map_pages(std::size_t bytes);
 
-/// @param bytes as they were mapped
+/// @param bytes as passed to map_pages()
 void unmap_pages(std::byte* memory, std::size_t bytes) noexcept;
 
 struct UnmapPages {
@@ -28,7 +28,7 @@ struct UnmapPages {
 
 using HugePages = std::unique_ptr<std::byte[], UnmapPages>;
 
-/// The same on huge pages, as far as the bytes fill them and the kernel has some.
+/// Like map_pages(), on huge pages as far as the bytes fill them and the kernel has some.
 HugePages make_huge_pages(std::size_t bytes);
 
 }  // namespace dtrain

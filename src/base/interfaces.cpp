@@ -62,7 +62,7 @@ AddressList look_up(const std::string& host) {
     return {found, ::freeaddrinfo};
 }
 
-/// In host byte order; nothing for what is no IPv4 address.
+/// In host byte order; nothing if the text is not an IPv4 address.
 std::optional<std::uint32_t> ipv4(const std::string& text) {
     in_addr address{};
     if (::inet_pton(AF_INET, text.c_str(), &address) != 1) return std::nullopt;
@@ -100,7 +100,7 @@ std::vector<std::string> addresses_of(const std::string& host) {
 std::optional<std::string> own_address_towards(const std::string& host) {
     const auto list = look_up(host);
     for (const auto* each = list.get(); each != nullptr; each = each->ai_next) {
-        // Connecting a datagram socket asks the routes and sends nothing.
+        // Connecting a datagram socket looks up the route and sends nothing.
         const FileDescriptor socket(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
         if (!socket.valid() || ::connect(socket.get(), each->ai_addr, each->ai_addrlen) != 0) continue;
         sockaddr_storage own{};

@@ -9,15 +9,16 @@
 
 #include <nlohmann/json.hpp>
 
-/// Values as JSON on one line, and back. Rooms that include this depend on nlohmann-json.
+/// Converts values to JSON on one line, and back. Rooms that include this depend on nlohmann-json.
 namespace dtrain {
 
-/// Names and messages may hold bytes that are no UTF-8: those become U+FFFD.
+/// Names and messages may contain bytes that are not UTF-8: these become U+FFFD.
 inline std::string dumped(const nlohmann::json& json) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Appends a text as a JSON string. Most names and messages need no escapes: those cost no tree of JSON.
+/// Appends a text as a JSON string. Most names and messages need no escapes, and are then appended without
+/// building a JSON tree.
 inline void append_json_string(std::string& out, std::string_view text) {
     const bool is_plain = std::ranges::all_of(
         text, [](char letter) { return letter >= ' ' && letter < 0x7f && letter != '"' && letter != '\\'; });
@@ -27,7 +28,7 @@ inline void append_json_string(std::string& out, std::string_view text) {
         out += dumped(text);
 }
 
-/// What `read` makes of a JSON text, or nothing when it is none, or of another kind.
+/// The result of `read` for a JSON text; nothing if the text is not JSON, or of another structure.
 template <class Read>
 auto read_json(std::string_view text, const Read& read) -> std::optional<decltype(read(nlohmann::json()))> {
     try {

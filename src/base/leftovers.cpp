@@ -30,8 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of Open MPI 4 and 5, and of dtrain's own messages (dtrain-letters-: 0.1). MPI makes a name and maps the
-/// file at once.
+/// Prefixes of shared memory files of Open MPI 4 and 5, and of dtrain's own messages (dtrain-letters-: 0.1).
+/// MPI creates a file and maps it at once.
 constexpr std::array<std::string_view, 6> shared_files{
     "vader_segment.", "sm_segment.", "osc_sm.", "osc_rdma.", "dtrain-messages-", "dtrain-letters-"};
 constexpr double clock_margin = 10;  // seconds
@@ -49,8 +49,8 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
     return out;
 }
 
-/// A session of mpirun is called after its process. One that was started later than the folder was last
-/// changed is another process with the same number.
+/// A session folder of mpirun is named after its process. A process that was started after the folder's last
+/// change is another one with the same pid.
 bool may_be_of_process(const fs::path& session, pid_t pid) {
     const auto process = stat_of(pid);
     struct stat info {};
@@ -64,8 +64,8 @@ bool may_be_of_process(const fs::path& session, pid_t pid) {
     return started < static_cast<double>(info.st_ctim.tv_sec) + clock_margin;
 }
 
-/// mpirun and its daemons hold some of their session's files all the time; an overlay does not tell of files
-/// that are mapped.
+/// mpirun and its daemons keep some of their session's files open all the time; on an overlay it cannot be
+/// detected whether a file is mapped.
 bool is_dead_session(const fs::path& session) {
     struct statfs system {};
     if (::statfs(session.c_str(), &system) != 0 || system.f_type == OVERLAYFS_SUPER_MAGIC) return false;
@@ -96,7 +96,7 @@ bool is_of_host(std::string_view name, const std::string& host) {
     return name == host || name == split(host, '.').front();
 }
 
-/// In which this user's sessions of this host are.
+/// The folders with this user's sessions on this host.
 std::vector<fs::path> session_folders(const LeftoverPlaces& places) {
     auto folders = entries_of(places.temporary);
     std::erase_if(folders, [&](const fs::path& folder) {
@@ -115,7 +115,7 @@ int remove_sessions(const LeftoverPlaces& places) {
             fs::remove_all(session, failed);
             if (!failed) ++removed;
         }
-        if (removed > removed_before) ::rmdir(top.c_str());  // as mpirun does, when it is empty
+        if (removed > removed_before) ::rmdir(top.c_str());  // succeeds if it is empty; mpirun does the same
     }
     return removed;
 }
@@ -130,7 +130,7 @@ int remove_shared_memory(const fs::path& folder) {
     auto files = entries_of(folder);
     std::erase_if(files, [](const fs::path& file) { return !is_dead_shared_memory(file); });
     if (files.empty()) return 0;
-    // Whoever is just making a file has its name a moment before the kernel counts it as open.
+    // A process that is creating a file has its name shortly before the kernel counts the file as open.
     std::this_thread::sleep_for(time_to_open);
     return static_cast<int>(std::ranges::count_if(files, [](const fs::path& file) {
         return is_dead_shared_memory(file) && ::unlink(file.c_str()) == 0;
@@ -142,9 +142,9 @@ int remove_shared_memory(const fs::path& folder) {
 bool is_in_use(const fs::path& file) {
     const FileDescriptor opened(::open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!opened.valid()) return true;
-    // Whoever opens the file while the lease lasts would end this process by SIGIO.
+    // Another process that opens the file during the lease would otherwise end this process by SIGIO.
     if (::fcntl(opened.get(), F_SETSIG, SIGWINCH) != 0) return true;
-    // The kernel gives a lease for writing only to the one who has the file alone.
+    // The kernel grants a write lease only if no other process has the file open.
     return ::fcntl(opened.get(), F_SETLEASE, F_WRLCK) != 0;
 }
 
@@ -159,7 +159,7 @@ void remove_session(const LeftoverPlaces& places, pid_t mpirun) {
         if (!is_own(session, S_IFDIR)) continue;
         std::error_code ignored;
         fs::remove_all(session, ignored);
-        ::rmdir(top.c_str());  // when it is empty
+        ::rmdir(top.c_str());  // succeeds if it is empty
     }
 }
 

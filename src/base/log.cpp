@@ -13,7 +13,7 @@
 namespace dtrain {
 namespace {
 
-/// spdlog spells levels in lower case; Paddle's readers expect INFO, WARNING, ERROR.
+/// spdlog writes levels in lower case; tools that read Paddle's logs expect INFO, WARNING, ERROR.
 class UpperLevel : public spdlog::custom_flag_formatter {
   public:
     void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {

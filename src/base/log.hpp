@@ -8,14 +8,14 @@
 
 #include <fmt/core.h>
 
-/// Messages to the user. spdlog stays behind it: its headers take longer to compile than most of our files.
+/// Messages to the user. Hides spdlog, whose headers take longer to compile than most of our files.
 namespace dtrain {
 
-/// Sends messages to stderr as "LEVEL 2026-01-31 12:34:56,789 program] message", the shape Paddle's
-/// launcher uses. Call once, first thing in main().
+/// Sends messages to stderr as "LEVEL 2026-01-31 12:34:56,789 program] message", the format of Paddle's
+/// launcher. Call once, at the beginning of main().
 void set_up_log(const std::string& program);
 
-/// Messages below DEBUG, INFO, WARNING, ERROR or CRITICAL are not shown any more.
+/// Hides messages below DEBUG, INFO, WARNING, ERROR or CRITICAL.
 void set_log_level(const std::string& level);
 
 enum class LogLevel { debug, info, warning, error };

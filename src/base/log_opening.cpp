@@ -33,7 +33,7 @@ bool is_trusted(uid_t owner, uid_t user) {
     return owner == user || owner == 0;
 }
 
-/// The folder itself and not what is called so a moment later.
+/// A folder opened by descriptor, so that another one of that name later makes no difference.
 struct OpenedFolder {
     FileDescriptor folder;
     Ownership ownership;
@@ -47,7 +47,8 @@ OpenedFolder refused(const fs::path& path, int error, std::string_view reason) {
 }
 
 OpenedFolder open_folder(const fs::path& named, LogFolders folders) {
-    const auto path = named.has_filename() ? named : named.parent_path();  // "log/" follows a link "log"
+    const auto path =
+        named.has_filename() ? named : named.parent_path();  // opening "log/" would follow a link "log"
     struct stat link {};
     if (folders == LogFolders::own && ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode) &&
         !is_trusted(link.st_uid, ::geteuid()))
@@ -146,7 +147,7 @@ std::error_code make_log_folders(const fs::path& folder) {
         if (fs::is_directory(made, error)) continue;
         if (::mkdir(made.c_str(), not_for_all) == 0) continue;
         const int failed = errno;
-        if (failed == EEXIST && fs::is_directory(made, error)) continue;  // another rank was faster
+        if (failed == EEXIST && fs::is_directory(made, error)) continue;  // another rank created it first
         return {failed == EEXIST ? ENOTDIR : failed, std::generic_category()};
     }
     return {};

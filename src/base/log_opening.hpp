@@ -10,16 +10,16 @@
 
 #include "base/files.hpp"
 
-/// Opening files of a folder of logs so that nobody else decides where a job writes.
+/// Opens files in a folder of logs such that no other user can redirect a job's output.
 namespace dtrain {
 
 /// Which folders logs may be in.
 enum class LogFolders {
-    own,  ///< this user's and root's, unless everybody may change names in them
-    any,  ///< also those in which others can lead a job's output elsewhere
+    own,  ///< this user's and root's, unless everybody may rename files in them
+    any,  ///< also those in which other users can redirect a job's output
 };
 
-/// Owner and permissions, as stat() has them.
+/// Owner and permissions, as returned by stat().
 struct Ownership {
     uid_t owner = 0;
     mode_t mode = 0;
@@ -29,30 +29,31 @@ struct Ownership {
 std::optional<std::string> distrust_of_folder(const Ownership& folder, uid_t user);
 
 /// Why a job of `user` should not write into a file of such a folder, or nothing. Pure.
-/// @param names how many the file has (hard links)
+/// @param names number of the file's names (hard links)
 std::optional<std::string> distrust_of_file(const Ownership& file, std::size_t names, const Ownership& folder,
                                             uid_t user);
 
 struct OpenedLog {
     FileDescriptor file;
-    int error = 0;    ///< errno when there is no file
-    std::string why;  ///< the same in words, and what to do
+    int error = 0;    ///< errno if there is no file
+    std::string why;  ///< the error in words, with the remedy
 };
 
-/// Opens a file for reading and appending, or makes it, in a folder that is looked at first. Of links only
-/// one to /dev/null is followed.
-/// @param mode of a new file
+/// Opens a file for reading and appending, or creates it, after checking its folder. Does not follow links,
+/// except to /dev/null.
+/// @param mode permissions of a new file
 OpenedLog open_log_file(const std::filesystem::path& file, mode_t mode, LogFolders folders);
 
-/// Makes a folder for logs and those above it that are not there; in none of them everybody may write,
-/// whatever the umask. @returns why it cannot be made
+/// Creates a folder for logs and its missing parents; none of them is writable for everybody, whatever the
+/// umask.
+/// @returns why it cannot be created
 std::error_code make_log_folders(const std::filesystem::path& folder);
 
-/// Why no log can or should be in this folder, beginning with its path, or nothing.
+/// Why logs cannot or should not be written into this folder, beginning with its path; or nothing.
 std::optional<std::string> why_no_log_folder(const std::filesystem::path& folder, LogFolders folders);
 
-/// Opens a file that the user has named for appending, or makes it. A link there is followed when it belongs
-/// to this user or to root. errno tells why it is not valid.
+/// Opens a file named by the user for appending, or creates it. Follows a link that belongs to this user or
+/// to root. If the result is not valid, errno has the reason.
 FileDescriptor open_to_append(const std::filesystem::path& file, mode_t mode);
 
 }  // namespace dtrain

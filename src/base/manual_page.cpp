@@ -15,7 +15,7 @@ std::string roff(std::string_view text) {
     std::string out;
     bool line_begins = true;
     for (const char letter : text) {
-        // A line that begins with a dot or an apostrophe would be a request.
+        // A line that begins with a dot or an apostrophe would be a roff request.
         if (line_begins && (letter == '.' || letter == '\'')) out += "\\&";
         line_begins = letter == '\n';
         switch (letter) {

@@ -11,16 +11,16 @@ namespace dtrain {
 
 struct ManualPage {
     std::vector<std::string> programs;  ///< the program, then its aliases
-    std::string summary;                ///< behind the dash of NAME
-    std::vector<std::string> synopsis;  ///< what may follow the program's name, one line for each way
+    std::string summary;                ///< text after the dash in NAME
+    std::vector<std::string> synopsis;  ///< what may follow the program's name, one line for each form
     std::string description;
     std::vector<OptionSection> sections;
     std::vector<CommandText> commands;
-    std::string examples;  ///< shown as it is
+    std::string examples;  ///< shown verbatim
     struct Paragraph {
         std::string title, text;
     };
-    std::vector<Paragraph> paragraphs;  ///< behind the options
+    std::vector<Paragraph> paragraphs;  ///< shown after the options
     std::vector<std::string> see_also;  ///< other programs
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "MemAvailable:   23045678 kB".
+/// Parses "MemAvailable:   23045678 kB".
 std::optional<std::int64_t> available_in(const std::string& meminfo) {
     constexpr std::string_view name = "MemAvailable:";
     for (const auto& line : split(meminfo, '\n')) {
@@ -31,7 +31,7 @@ std::optional<std::int64_t> available_in(const std::string& meminfo) {
     return std::nullopt;
 }
 
-/// What the pages of files take that the kernel gives up first.
+/// Memory of file pages, which the kernel reclaims first.
 std::int64_t page_cache(const fs::path& folder, int version) {
     const std::string all = version == 2 ? "" : "total_";
     std::int64_t bytes = 0;
@@ -54,9 +54,9 @@ std::optional<std::int64_t> left_in(const MemoryCgroup& cgroup) {
     return min;
 }
 
-/// What is at hand, where that is less.
+/// The available memory if it is less than `bytes`, else nothing.
 std::optional<std::int64_t> too_little_for(std::int64_t bytes) {
-    // To ask takes longer than to read what is short.
+    // For small sizes the query takes longer than reading the data.
     constexpr std::int64_t always_there = 16 << 20;
     if (bytes <= always_there) return std::nullopt;
     const auto left = memory_at_hand();

@@ -10,15 +10,15 @@
 
 namespace dtrain {
 
-/// The memory cgroup that a process is in.
+/// The memory cgroup of a process.
 struct MemoryCgroup : Cgroup {
-    /// The file that counts what was out of memory.
+    /// The file that counts out-of-memory events.
     std::filesystem::path counters() const;
     const char* limit_name() const { return version == 2 ? "memory.max" : "memory.limit_in_bytes"; }
     const char* usage_name() const { return version == 2 ? "memory.current" : "memory.usage_in_bytes"; }
 };
 
-/// As cgroup_in() of the controller "memory".
+/// Like cgroup_in(), for the controller "memory".
 std::optional<MemoryCgroup> memory_cgroup_in(const std::filesystem::path& cgroups,
                                              std::string_view membership);
 

@@ -9,20 +9,20 @@
 
 namespace dtrain {
 
-/// A part of dtrain in a shared library of its own, as what it is linked with is not on every machine.
+/// A part of dtrain in a separate shared library, because its dependencies are not on every machine.
 struct ModuleFile {
     const char* file;      ///< "libdtrain_gpu.so"
-    const char* variable;  ///< of the environment; names another file when it is set and not empty
-    const char* entry;     ///< the function with which it begins
+    const char* variable;  ///< environment variable; names another file if it is set and not empty
+    const char* entry;     ///< the function that is its entry point
 };
 
-/// A module that cannot be opened; what() is why.
+/// A module cannot be opened; what() has the reason.
 class ModuleError : public Error {
   public:
     enum class Kind {
         absent,      ///< there is no such file
-        unloadable,  ///< something that it needs is missing
-        foreign      ///< the file has no such entry
+        unloadable,  ///< one of its dependencies is missing
+        foreign      ///< the file lacks the entry point
     };
 
     ModuleError(Kind kind, std::string file, const std::string& said)
@@ -36,8 +36,8 @@ class ModuleError : public Error {
     std::string file_;
 };
 
-/// The module's entry. The module stays open.
-/// @param binding RTLD_NOW, or RTLD_LAZY for a module that may call what its libraries do not have
+/// The module's entry point. The module stays open.
+/// @param binding RTLD_NOW, or RTLD_LAZY for a module that may call functions missing in its libraries
 /// @throws ModuleError
 void* open_module(const ModuleFile& module, int binding);
 

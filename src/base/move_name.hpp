@@ -7,8 +7,9 @@
 
 namespace dtrain {
 
-/// As renameat(2) within one folder. True also where a network file system did it and its reply was lost: NFS
-/// then asks again, and says ENOENT. @returns false with errno
+/// Like renameat(2) within one folder. Also true if a network file system did the move but its reply was
+/// lost: NFS then repeats the request, and returns ENOENT.
+/// @returns false with errno set on failure
 bool move_name(const std::filesystem::path& from, const std::filesystem::path& to, int folder = AT_FDCWD);
 
 }  // namespace dtrain

@@ -59,7 +59,7 @@ std::optional<std::int64_t> OomWatch::count_of_cgroup() const {
     if (!cgroup_) return std::nullopt;
     auto sum = number_behind(cgroup_->counters(), "oom_kill");
     if (!sum || cgroup_->version == 2 || cgroup_->folder == cgroup_->root) return sum;
-    std::error_code error;  // version 1 counts each cgroup by itself
+    std::error_code error;  // version 1 counts each cgroup separately
     for (fs::recursive_directory_iterator entry(cgroup_->folder, error), end; !error && entry != end;
          entry.increment(error))
         if (entry->path().filename() == "memory.oom_control" && entry.depth() > 0)

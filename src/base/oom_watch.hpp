@@ -13,7 +13,7 @@
 
 namespace dtrain {
 
-/// What the kernel's OOM killer did while somebody watched.
+/// What the kernel's OOM killer did during a watch.
 struct OomKills {
     std::int64_t count = 0;
     std::string cgroup;  ///< memory cgroup whose limit was hit; empty: counted for the whole machine
@@ -24,22 +24,22 @@ struct OomKills {
     friend bool operator==(const OomKills&, const OomKills&) = default;
 };
 
-/// Where the kernel shows its counters; folders made by hand in tests.
+/// Where the kernel has its counters; test folders in tests.
 struct OomSources {
     std::filesystem::path cgroups = "/sys/fs/cgroup";
     std::filesystem::path membership = "/proc/self/cgroup";
     std::filesystem::path machine = "/proc/vmstat";
 };
 
-/// Compares the OOM killer's counters with what they were when the watch began: those of this process's
-/// memory cgroup and, as a killed process may have had a cgroup of its own that is gone by then, that of the
-/// machine. Cgroups of version 2 (memory.events, which includes the cgroups below) and 1
+/// Compares the OOM killer's counters with their values at the beginning of the watch: those of this
+/// process's memory cgroup and, since a killed process may have had its own cgroup that no longer exists,
+/// that of the machine. Supports cgroups of version 2 (memory.events, which includes the cgroups below) and 1
 /// (memory.oom_control).
 class OomWatch {
   public:
     explicit OomWatch(const OomSources& sources = {});
 
-    /// Nothing when there are no counters here.
+    /// Nothing if there are no counters here.
     std::optional<OomKills> kills_since() const;
 
   private:
@@ -52,7 +52,7 @@ class OomWatch {
     std::optional<std::int64_t> machine_before_;
 };
 
-/// "1.5 GiB": bytes for people, in the largest unit that leaves at least 1.
+/// "1.5 GiB": bytes for people, in the largest unit with a value of at least 1.
 std::string bytes_text(std::int64_t bytes);
 
 }  // namespace dtrain

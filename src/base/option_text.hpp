@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
-/// What a program takes on its command line, as its completion scripts and its manual page are made of it.
+/// A program's command line, as input for its completion scripts and its manual page.
 namespace dtrain {
 
 enum class ValueIs {
     needed,
     optional,
-    behind_equals,  ///< optional, and the next word is never taken for it
+    behind_equals,  ///< optional, and the next argument is never taken as the value
 };
 
 struct OptionText {
-    std::vector<std::string> names;  ///< with their dashes
-    std::string value;               ///< what the manual calls the value; "" for a switch
+    std::vector<std::string> names;  ///< with dashes
+    std::string value;               ///< placeholder for the value in the manual; "" for a switch
     std::string help;
-    std::vector<std::string> choices;  ///< the only values, where they are few
+    std::vector<std::string> choices;  ///< the allowed values, if there are few
     ValueIs value_is = ValueIs::needed;
 };
 
@@ -27,7 +27,7 @@ struct OptionSection {
     std::vector<OptionText> options;
 };
 
-/// What the first word of a command line may be, instead of an option or a file.
+/// A command that may be the first argument of a command line, instead of an option or a file.
 struct CommandText {
     std::string name;
     std::string arguments;

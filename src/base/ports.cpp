@@ -23,7 +23,7 @@ namespace {
 constexpr const char* tcp_state_listen = "0A";
 
 /// A socket bound to the port on all addresses (0: any port), or an invalid descriptor with errno set.
-/// Listening makes the claim exclusive; SO_REUSEADDR only looks past connections that ended a moment ago.
+/// Listening makes the claim exclusive; SO_REUSEADDR only ignores recently closed connections.
 FileDescriptor claim(int port) {
     FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket.valid()) return socket;

@@ -11,13 +11,13 @@
 
 namespace dtrain {
 
-/// A port that was asked for by number cannot be had.
+/// A requested port is not available.
 class PortTaken : public UsageError {
   public:
     PortTaken(int port, const std::string& why, const std::string& holder,
               const std::string& what_to_do = "choose another with --start_port");
     int port() const { return port_; }
-    /// The same with other advice.
+    /// A copy with other advice.
     PortTaken with_advice(const std::string& what_to_do) const { return {port_, why_, holder_, what_to_do}; }
 
   private:
@@ -26,15 +26,15 @@ class PortTaken : public UsageError {
     std::string holder_;
 };
 
-/// TCP ports of this machine that nobody uses, held until the object goes: nobody else gets them meanwhile.
+/// Free TCP ports of this machine, reserved as long as the object lives.
 class HeldPorts {
   public:
     /// Any `count` free ports, chosen by the kernel.
-    /// @throws Error when the machine has not that many.
+    /// @throws Error if the machine does not have that many.
     static HeldPorts any(int count);
 
     /// Exactly these ports.
-    /// @throws PortTaken for the first one that is taken, naming its holder where the kernel tells.
+    /// @throws PortTaken for the first one that is taken, naming its holder if the kernel tells.
     static HeldPorts exactly(const std::vector<int>& ports);
 
     const std::vector<int>& numbers() const { return numbers_; }
@@ -44,10 +44,10 @@ class HeldPorts {
     std::vector<int> numbers_;
 };
 
-/// Of a socket that listens, at an address of IPv4 or IPv6.
+/// The port of a listening IPv4 or IPv6 socket.
 int port_of(const FileDescriptor& listener);
 
-/// "pid 123 (python3)" for the process that listens on this port, or "" when it cannot be seen.
+/// "pid 123 (python3)" for the process that listens on this port, or "" if it cannot be determined.
 std::string holder_of_port(int port);
 
 }  // namespace dtrain

@@ -25,13 +25,14 @@ std::vector<pid_t> all_processes() {
 
 std::optional<ProcessStat> stat_of(pid_t pid) {
     const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
-    // The name may hold blanks and brackets: the fields begin after the last ')', with the third of proc(5).
+    // The name may contain blanks and brackets: the fields begin after the last ')', with the third field of
+    // proc(5).
     const auto name_end = stat.rfind(')');
     if (name_end == std::string::npos) return std::nullopt;
     const auto fields = split(trimmed(std::string_view(stat).substr(name_end + 1)), ' ');
     constexpr std::size_t state = 3 - 3, parent = 4 - 3, user_time = 14 - 3, times = 4, start_time = 22 - 3;
     if (fields.size() <= start_time) return std::nullopt;
-    long ticks = 0;  // of itself in user and kernel mode, then of its children
+    long ticks = 0;  // its own in user and kernel mode, then those of its children
     for (std::size_t field = user_time; field < user_time + times; ++field)
         ticks += parse_int<long>(fields[field]).value_or(0);
     return ProcessStat{.parent = parse_int(fields[parent]).value_or(0),

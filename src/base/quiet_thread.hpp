@@ -8,7 +8,7 @@
 
 namespace dtrain {
 
-/// A thread that no signal is delivered to: they are for the threads that expect them.
+/// A thread with all signals blocked, so that they are delivered to the threads that handle them.
 template <class Thread = std::thread, class Body>
 Thread quiet_thread(Body&& body) {
     struct Blocked {

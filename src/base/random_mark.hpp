@@ -6,7 +6,7 @@
 
 namespace dtrain {
 
-/// 128 random bits in hexadecimal, which nobody else has.
+/// A unique id: 128 random bits in hexadecimal.
 std::string random_mark();
 
 }  // namespace dtrain

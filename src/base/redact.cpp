@@ -16,7 +16,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::size_t shortest_known_secret = 6;  // shorter ones turn up in any text by chance
+constexpr std::size_t shortest_known_secret = 6;  // shorter ones occur in any text by chance
 
 constexpr std::array<std::string_view, 11> ends_of_secret_words{
     "password", "passwd",    "passphrase", "secret",     "secrets",    "credential",
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 11> ends_of_secret_words{
 constexpr std::array<std::string_view, 6> secret_last_words{"token",         "key",    "auth",
                                                             "authorization", "cookie", "jwt"};
 
-/// A secret's file, size, kind ... is none.
+/// If a name ends in one of these words, its value is about a secret, e.g. its file or size.
 constexpr std::array<std::string_view, 14> about_a_secret{"file", "path",   "dir",  "folder", "name",
                                                           "size", "length", "len",  "type",   "count",
                                                           "num",  "dim",    "kind", "format"};
@@ -63,7 +63,7 @@ bool one_of(std::string_view word, std::span<const std::string_view> list) {
     return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-/// "AWS_SECRET_ACCESS_KEY2", "--apiKey": their words in lower case, digits dropped.
+/// Splits "AWS_SECRET_ACCESS_KEY2" or "--apiKey" into lower-case words without digits.
 Words words_of(std::string_view name) {
     Words words;
     bool inside = false;
@@ -88,24 +88,25 @@ bool is_secret_word(const std::string& word) {
                        [&](std::string_view end) { return word.ends_with(end); });
 }
 
-/// `key` and its like alone: common words, which name a secret only where a value is clearly given.
+/// A single common word such as `key`, which names a secret only if a value is clearly assigned.
 bool is_common_word(const Words& words) {
     return words.size() == 1 && one_of(words.back(), secret_last_words) && !is_secret_word(words.back());
 }
 
-/// Of a signed URL: whoever has the signature needs no key.
+/// The signature of a signed URL gives access without a key.
 bool names_signature(std::string_view name) {
     const auto lower = lower_case(name);
     return lower == "sig" || lower == "signature";
 }
 
-/// curl's options whose value, user:password, is the next word or behind an equals sign; -su is -s -u.
+/// Whether this is an option of curl whose value, user:password, is the next word or follows '='; -su is -s
+/// -u.
 bool gives_login(std::string_view name) {
     if (name.starts_with("--")) return name == "--user" || name == "--proxy-user";
     return name.starts_with('-') && (name.ends_with('u') || name.ends_with('U'));
 }
 
-/// Up to the colon of -ume:password.
+/// Whether this is the part of -ume:password before the colon.
 bool begins_login(std::string_view name) {
     return name.starts_with('-') && !name.starts_with("--") &&
            name.find_first_of("uU") != std::string_view::npos;
@@ -130,9 +131,9 @@ bool is_blank(char c) {
 }
 bool is_quote(char c) {
     return c == '"' || c == '\'' || c == '\\';
-}  // a backslash: quotes within quotes
+}  // a backslash precedes nested quotes
 
-/// Goes through a text once, copying everything but secrets.
+/// Copies a text in one pass, hiding secrets.
 class Redaction {
   public:
     explicit Redaction(std::string_view text) : text_(text) {}
@@ -166,7 +167,7 @@ class Redaction {
         at_ = end;
     }
 
-    /// The lines before it are the key's, where its first line was cut off.
+    /// Hides the lines before the end of a key, which belong to a key whose first line was cut off.
     void pass_end_of_key() {
         if (const auto begin = begin_of_key_lines(out_); begin < out_.size()) {
             const bool line_end = out_.ends_with('\n');
@@ -177,7 +178,8 @@ class Redaction {
         while (has(at_, '-')) pass_to(at_ + 1);
     }
 
-    /// user:password@ of a URL; a web address has no users, so there a user alone is a token.
+    /// Hides the password of user:password@ in a URL. Web addresses have no users, so a user alone is a token
+    /// there.
     void pass_authority() {
         const bool web = out_.ends_with("http") || out_.ends_with("https");
         pass_to(at_ + 3);
@@ -190,8 +192,8 @@ class Redaction {
         if (colon != std::string_view::npos || web) hide_to(user_end);
     }
 
-    /// Of user:password@ whose password has one of / ? # unescaped, as some libraries allow. host:80/a@b has
-    /// none, and neither has [::1]:80/a@b.
+    /// The end of user:password@ if the password contains an unescaped / ? or #, as some libraries allow.
+    /// host:80/a@b and [::1]:80/a@b have no user.
     std::size_t end_of_odd_user(std::size_t authority_end) const {
         const auto none = std::string_view::npos;
         const auto authority = text_.substr(at_, authority_end - at_);
@@ -225,7 +227,7 @@ class Redaction {
         hide_to(value->end);
     }
 
-    /// Whether the line so far calls curl, whose -u is nobody else's.
+    /// Whether the line so far calls curl; only for curl is -u a login.
     bool line_has_curl() const {
         const auto line = std::string_view(out_).substr(out_.rfind('\n') + 1);
         for (auto at = line.find("curl"); at != std::string_view::npos; at = line.find("curl", at + 1)) {
@@ -237,7 +239,7 @@ class Redaction {
         return false;
     }
 
-    /// "-u user:password", behind the option or in one word with it.
+    /// "-u user:password", as two words or one.
     void pass_login(std::string_view name) {
         std::optional<TextSpan> value;
         if (has(at_, ':') && begins_login(name))
@@ -333,13 +335,13 @@ bool is_secret(const Assignment& given) {
                        [](char c) { return is_name_letter(c) || c == '+' || c == '/'; });
 }
 
-/// The word is an option whose value is the next one, and that a secret.
+/// Whether the word is an option whose value is the next word and a secret.
 bool gives_secret(const std::string& word, const std::string& next) {
     return word.starts_with('-') && word.find('=') == std::string::npos && names_secret(word) &&
            !next.starts_with('-') && !is_switch_value(next);
 }
 
-/// The password in the words of a command line that calls curl, behind -u or in one word with it.
+/// The password in a command line that calls curl, after -u as two words or one.
 std::optional<TextSpan> password_for_curl(const std::vector<std::string>& words, std::size_t at) {
     const auto is_curl = [](std::string_view word) { return word.substr(word.rfind('/') + 1) == "curl"; };
     const auto here = words.begin() + static_cast<std::ptrdiff_t>(at);

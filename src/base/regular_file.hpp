@@ -11,7 +11,7 @@
 
 #include "base/files.hpp"
 
-/// Files that somebody else may have put there, or named: only regular ones are read, whatever is in their
+/// Reads files that somebody else may have put there, or named: only regular files, whatever is in their
 /// place.
 namespace dtrain {
 
@@ -27,16 +27,17 @@ class UnreadableFile : public UsageError {
     std::string reason_;
 };
 
-/// Opens a regular file for reading. Never waits, as one does who opens a FIFO.
-/// @param links whether the path may be that of a symbolic link; those on the way are followed
-/// @throws UnreadableFile: what is there instead, or why it cannot be read
+/// Opens a regular file for reading. Never blocks, as opening a FIFO would.
+/// @param links whether the path itself may be a symbolic link; links in its folders are followed
+/// @throws UnreadableFile naming what is there instead, or why it cannot be read
 FileDescriptor open_regular_file(const std::filesystem::path& path, Links links = Links::followed);
 
-/// Its whole content. @throws UnreadableFile, also when it has more than `most` bytes
+/// Its whole content.
+/// @throws UnreadableFile, also if it has more than `max` bytes
 std::string read_regular_file(const std::filesystem::path& path, Links links = Links::followed,
                               std::uintmax_t max = std::uintmax_t{1} << 30U);
 
-/// Whether a name that a file tells can be that of a file in the same folder, and of nothing else.
+/// Whether a name found in a file can only be that of a file in the same folder.
 bool is_plain_name(std::string_view name);
 
 }  // namespace dtrain

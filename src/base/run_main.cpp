@@ -15,7 +15,7 @@
 namespace dtrain {
 namespace {
 
-/// Where a caller closed one of them, the next file to be opened would become that stream.
+/// If the caller closed one of the standard streams, the next opened file would replace it.
 void open_standard_streams() {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (::fcntl(stream, F_GETFD) < 0) FileDescriptor(::open("/dev/null", O_RDWR)).release();

@@ -13,12 +13,12 @@ bool is_letter_or_digit(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// How a service's tokens look.
+/// Format of a service's tokens.
 struct Form {
     std::string_view prefix;
-    std::string_view others;  ///< letters of the rest beside ASCII letters and digits
-    std::size_t min = 0;      ///< length of the rest
-    bool mixed = false;  ///< the rest has large and small letters and digits: the prefix alone tells little
+    std::string_view others;  ///< characters allowed in the rest besides ASCII letters and digits
+    std::size_t min = 0;      ///< minimum length of the rest
+    bool mixed = false;       ///< the rest must mix upper case, lower case and digits (weak prefix)
 };
 
 constexpr std::array<Form, 20> forms{{
@@ -47,7 +47,7 @@ std::size_t length_of(std::string_view text, std::string_view others) {
     return static_cast<std::size_t>(end - text.begin());
 }
 
-/// Two parts that begin as JSON objects in base64 do, and a signature.
+/// Matches two parts that begin like JSON objects in base64, and a signature.
 std::size_t length_of_web_token(std::string_view text) {
     constexpr std::string_view object = "eyJ";
     constexpr std::size_t min = 10;
@@ -76,7 +76,7 @@ std::size_t token_length(std::string_view text) {
 
 constexpr std::string_view dashes = "-----";
 
-/// The length of "-----BEGIN RSA PRIVATE KEY-----" at the begin of the text; 0 for anything else.
+/// The length of "-----BEGIN RSA PRIVATE KEY-----" at the beginning of the text; 0 if there is none.
 std::size_t boundary_length(std::string_view text, std::string_view word) {
     constexpr std::size_t max = 100;
     if (!text.starts_with(dashes) || !text.substr(dashes.size()).starts_with(word)) return 0;
@@ -124,7 +124,7 @@ std::size_t begin_of_key_lines(std::string_view text) {
         while (line > 0 && (is_letter_or_digit(before[line - 1]) ||
                             std::string_view("+/=").find(before[line - 1]) != std::string_view::npos))
             --line;
-        // Of "\nMII..." the n is no letter of the key.
+        // The n of an escaped "\nMII..." does not belong to the key.
         if (line > 0 && before[line - 1] == '\\' && line < before.size() && before[line] == 'n') ++line;
         const bool whole = line == 0 || before[line - 1] == '\n' || before.substr(0, line).ends_with("\\n");
         const bool first = begin == text.size();  // the last line of a key may be short

@@ -57,11 +57,11 @@ class Splitter {
         throw UsageError(fmt::format("the quote {} in \"{}\" is not closed", quote, text_));
     }
 
-    /// @param escapable before others the backslash stays; empty: it stays before none
+    /// @param escapable the backslash is removed only before these; empty: before any character
     void take_escaped(std::string_view escapable) {
         if (at_end()) throw UsageError(fmt::format("nothing follows the last backslash of \"{}\"", text_));
         const char letter = next();
-        if (letter == '\n') return;  // the line goes on
+        if (letter == '\n') return;  // line continuation
         if (!escapable.empty() && escapable.find(letter) == std::string_view::npos) arg() += '\\';
         arg() += letter;
     }

@@ -8,15 +8,15 @@
 
 namespace dtrain {
 
-/// The arguments that a POSIX shell makes of a command line: blanks separate, '...' "..." and \ quote as they
-/// do there. Nothing is expanded, no character is an operator. Pure.
-/// @throws UsageError naming the text when a quote is not closed or nothing follows the last backslash.
+/// Splits a command line into arguments like a POSIX shell: blanks separate, '...' "..." and \ quote. Nothing
+/// is expanded, and no character is an operator. Pure.
+/// @throws UsageError naming the text if a quote is not closed or nothing follows the last backslash.
 std::vector<std::string> shell_args(std::string_view text);
 
-/// An argument as a POSIX shell would need it typed.
+/// Quotes an argument for a POSIX shell.
 std::string shell_quoted(std::string_view arg);
 
-/// Arguments as a command line, which shell_args() makes the same arguments of.
+/// Joins arguments into a command line that shell_args() splits into the same arguments.
 std::string shell_line(const std::vector<std::string>& args);
 
 }  // namespace dtrain

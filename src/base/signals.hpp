@@ -8,16 +8,16 @@
 
 #include "base/files.hpp"
 
-/// Signals that are read when a thread has time for them.
+/// Signals that a thread reads at its convenience.
 namespace dtrain {
 
 /// SIGTERM, SIGINT, SIGHUP and SIGQUIT, by which users and schedulers ask a process to end, and `more`.
 std::vector<int> stop_signals_and(std::vector<int> more = {});
 
-/// From here on these signals wait for this thread to take them, and for threads that it makes.
+/// Blocks these signals for this thread and the threads it creates, so that they stay pending until taken.
 void hold_signals(const std::vector<int>& signals);
 
-/// One of these, held by this thread, waits to be taken.
+/// Whether one of these signals, blocked by this thread, is pending.
 bool is_waiting(const std::vector<int>& signals);
 
 struct TakenSignal {
@@ -25,12 +25,12 @@ struct TakenSignal {
     pid_t sender = 0;
 };
 
-/// Holds signals, and gives them out in the order of their arrival; several of one kind may be one.
+/// Blocks signals, and returns them in the order of their arrival; several of the same number may be merged.
 class SignalSource {
   public:
     explicit SignalSource(const std::vector<int>& signals);
 
-    int fd() const { return fd_.get(); }  ///< readable when there is one
+    int fd() const { return fd_.get(); }  ///< readable if a signal is pending
     std::optional<TakenSignal> take() const;
 
   private:

@@ -4,8 +4,8 @@
 
 namespace dtrain {
 
-/// EX_TEMPFAIL of sysexits.h. Who ends with it has stopped in time and goes on when started again later: a
-/// native job that has written its checkpoint after SIGUSR1 or --time-limit.
+/// EX_TEMPFAIL of sysexits.h. Exit status of a process that stopped in time and continues when started again:
+/// a native job that has written its checkpoint after SIGUSR1 or --time-limit.
 inline constexpr int status_later = 75;
 
 }  // namespace dtrain

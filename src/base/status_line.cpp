@@ -57,7 +57,7 @@ std::string cut_to(std::string text, std::size_t width) {
 
 bool is_watched(int fd, std::string_view kind) {
     if (kind == "dumb" || ::isatty(fd) == 0) return false;
-    // Of what launchers make no process is the foreground one.
+    // A terminal created by a launcher has no foreground process group.
     if (::tcgetpgrp(fd) >= 0) return true;
     std::error_code failed;
     const auto of_launcher =

@@ -8,21 +8,21 @@
 
 namespace dtrain {
 
-/// A line at the end of a terminal that changes in place and makes room for everything else. Without a
-/// terminal it is nothing. It never waits for a terminal that is stopped.
+/// A line at the bottom of a terminal that is updated in place and removed before other output. Does nothing
+/// without a terminal. Never blocks on a stopped terminal.
 class StatusLine {
   public:
-    /// @param terminal a file descriptor; when that is no terminal, or -1, nothing is ever shown
+    /// @param terminal a file descriptor; if it is not a terminal, or -1, nothing is ever shown
     explicit StatusLine(int terminal);
 
-    /// That of standard output, where somebody watches it.
+    /// The status line of standard output, if somebody watches it.
     static StatusLine on_output();
 
     bool on_terminal() const { return terminal_ >= 0; }
-    /// Columns that a text may have.
+    /// Maximum width of a text, in columns.
     std::size_t width() const;
     void show(const std::string& text);
-    /// Call before anything else is written to the terminal.
+    /// Must be called before anything else is written to the terminal.
     void clear();
 
   private:
@@ -30,12 +30,12 @@ class StatusLine {
     std::string shown_;
 };
 
-/// The text's beginning, at most `width` bytes, no half character. Pure.
+/// The beginning of the text, at most `width` bytes, without an incomplete character. Pure.
 std::string cut_to(std::string text, std::size_t width);
 
-/// Whether somebody sees what is written there as it comes: a terminal, which is not the one that an MPI
-/// launcher makes for each rank to send its output on to a file or a pipe.
-/// @param kind of terminal, as TERM says it; "dumb" ones have lines that do not change
+/// Whether somebody watches the output as it is written: a terminal, but not one that an MPI launcher creates
+/// for each rank to forward its output to a file or a pipe.
+/// @param kind terminal type, as in TERM; on "dumb" ones lines cannot be updated
 bool is_watched(int fd, std::string_view kind);
 
 }  // namespace dtrain

@@ -27,7 +27,7 @@ namespace {
 
 constexpr mode_t owner_only = 0600;
 
-/// Between fork and exec: only async-signal-safe calls.
+/// Runs between fork and exec: only async-signal-safe calls.
 void become_child(const ProcessOptions& options, pid_t parent, const Pipe& in, const Pipe& out,
                   const Pipe& err) {
     if (options.parent_death_signal != 0) {
@@ -53,7 +53,7 @@ void become_child(const ProcessOptions& options, pid_t parent, const Pipe& in, c
     }
 }
 
-/// As sigabbrev_np() has them, which came with glibc 2.32.
+/// Like sigabbrev_np(), which requires glibc 2.32.
 constexpr std::array<const char*, 32> signal_names = [] {
     std::array<const char*, 32> names{};
     names[SIGHUP] = "HUP";

@@ -28,26 +28,26 @@ struct ExitStatus {
     friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
 };
 
-/// "SIGTERM" for 15; "signal 77" for one without a name.
+/// "SIGTERM" for 15; "signal 77" for a signal without a name.
 std::string signal_name(int signal);
 
 struct ProcessOptions {
     std::vector<std::string> argv;  ///< argv[0] is looked up in the PATH of `environment`
     Environment environment = Environment::of_this_process();
     bool pipe_output = true;     ///< stdout and stderr through pipes; else inherited
-    std::string errors_to = {};  ///< with outputs inherited: a file for stderr, made or emptied
+    std::string errors_to = {};  ///< if outputs are inherited: a file for stderr, created or truncated
     bool stdin_from_null = true;
-    std::string input;               ///< run_and_capture gives the program this to read
-    bool pipe_input = false;         ///< stdin through a pipe, which ends with this object
+    std::string input;               ///< stdin of a program run by run_and_capture
+    bool pipe_input = false;         ///< stdin through a pipe, which is closed with this object
     int parent_death_signal = 0;     ///< sent to the child when this thread dies; 0: none
-    bool new_process_group = false;  ///< keeps the terminal's Ctrl-C away from the child
+    bool new_process_group = false;  ///< the child does not receive the terminal's Ctrl-C
 };
 
-/// A child process, executed from an argv list and never through a shell. Killed and reaped when it goes out
-/// of scope while still running.
+/// A child process, executed from an argv list and never through a shell. The destructor kills it if it still
+/// runs, and reaps it.
 class Subprocess {
   public:
-    /// @throws UsageError naming the program when it does not exist or cannot be executed.
+    /// @throws UsageError naming the program if it does not exist or cannot be executed.
     explicit Subprocess(const ProcessOptions& options);
     Subprocess(const Subprocess&) = delete;
     Subprocess& operator=(const Subprocess&) = delete;
@@ -60,7 +60,7 @@ class Subprocess {
     int stderr_fd() const { return err_.get(); }
     void send(int signal) const;
 
-    /// The status when it has ended; does not wait.
+    /// The status if it has ended; does not wait.
     std::optional<ExitStatus> poll();
     ExitStatus wait();
 
@@ -78,11 +78,11 @@ struct Captured {
     std::string err;
 };
 
-/// Runs a short command to its end and returns what it printed; killed after `limit`.
-/// @throws UsageError when the program cannot be executed.
+/// Runs a short command until it ends and returns its output; killed after `limit`.
+/// @throws UsageError if the program cannot be executed.
 Captured run_and_capture(const ProcessOptions& options, std::chrono::milliseconds limit);
 
-/// Where a program called `name` would be executed from with this PATH, or nothing.
+/// The path of program `name` according to this PATH, or nothing.
 std::optional<std::string> find_in_path(const std::string& name, const Environment& environment);
 
 }  // namespace dtrain

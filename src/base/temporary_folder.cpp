@@ -24,7 +24,7 @@ constexpr std::size_t max_place = sizeof(sockaddr_un::sun_path) - 1 - max_socket
 
 struct NamedPlace {
     std::string path = "/tmp";
-    std::string variable;  ///< that names it; "": none does
+    std::string variable;  ///< the variable that names it; "": none
 };
 
 NamedPlace named_place(const Environment& environment) {

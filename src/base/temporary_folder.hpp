@@ -11,13 +11,13 @@
 
 namespace dtrain {
 
-/// Where temporary files are: $TMPDIR, $TMP, $TEMP, $TEMPDIR, the first that is set, or /tmp.
-/// @throws UsageError naming the variable when there is no such folder, nothing can be written there, or its
-/// name is too long for sockets below it
+/// The folder for temporary files: $TMPDIR, $TMP, $TEMP, $TEMPDIR, whichever is set first, or /tmp.
+/// @throws UsageError naming the variable if there is no such folder, it is not writable, or its name is too
+/// long for sockets below it
 std::filesystem::path temporary_place(const Environment& environment);
 
-/// A folder that only this user can enter, gone with the object. What processes that were killed have left,
-/// remove_abandoned_folders() removes.
+/// A folder that only this user can enter; the destructor removes it. remove_abandoned_folders() removes
+/// those of killed processes.
 class TemporaryFolder {
   public:
     TemporaryFolder();  ///< in the temporary_place() of this process
@@ -33,10 +33,10 @@ class TemporaryFolder {
 };
 
 /// Removes the TemporaryFolders in `parent` that killed processes of this user have left.
-/// @returns how many
+/// @returns the number of removed folders
 int remove_abandoned_folders(const std::filesystem::path& parent);
 
-/// Removes one TemporaryFolder if the process that made it is gone.
+/// Removes one TemporaryFolder if the process that created it is gone.
 bool remove_abandoned_folder(const std::filesystem::path& folder);
 
 }  // namespace dtrain

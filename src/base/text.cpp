@@ -28,7 +28,7 @@ struct Character {
     std::size_t bytes = 0;
 };
 
-/// The character of UTF-8 that `text` begins with (RFC 3629, section 4), or nothing.
+/// The UTF-8 character at the beginning of `text` (RFC 3629, section 4), or nothing.
 std::optional<Character> first_character(std::string_view text) {
     const auto first = static_cast<unsigned char>(text.front());
     if (first < 0x80) return Character{first, 1};
@@ -46,7 +46,7 @@ std::optional<Character> first_character(std::string_view text) {
     return Character{code, bytes};
 }
 
-/// Characters that end a line, move a terminal's cursor or turn the direction of what follows.
+/// Whether a character ends a line, moves a terminal's cursor or changes the direction of the text after it.
 bool steers_output(char32_t code) {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) ||
            (code >= 0x2066 && code <= 0x2069);

@@ -8,7 +8,7 @@
 
 namespace dtrain {
 
-/// A file that is gone with the object, unless it was moved away until then.
+/// A file that the destructor removes, unless it was moved before.
 class UnfinishedFile {
   public:
     explicit UnfinishedFile(std::filesystem::path path) : path_(std::move(path)) {}

@@ -10,7 +10,7 @@
 
 namespace dtrain {
 
-/// action.template operator()<Value>() for the C++ type that elements of this type have.
+/// Calls action.template operator()<Value>() with the C++ type of elements of this type.
 template <class Action>
 auto with_element(DataType type, const Action& action) {
     switch (type) {
@@ -47,7 +47,7 @@ auto with_element(ElementType type, const Action& action) {
     throw Error("there is no such type of elements");
 }
 
-/// What tensors of this type have as elements.
+/// The element type of tensors of this type.
 inline ElementType element_type_of(DataType type) {
     return with_element(type, []<class Value>() { return comm::element_type<Value>(); });
 }

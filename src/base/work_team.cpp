@@ -15,11 +15,11 @@
 namespace dtrain {
 namespace {
 
-// Work comes in bursts, and to wake a thread takes about as long. Where others have work too, a thread that
-// yields waits for milliseconds, and one that is woken comes soon.
+// Work comes in bursts, and waking a thread takes about as long as a burst. If other threads have work, too,
+// a thread that yields waits for milliseconds, while one that is woken runs soon.
 constexpr auto awake_for = std::chrono::microseconds(50);
 
-/// Whether it is so before one has been awake for too long.
+/// Whether the condition becomes true within `awake_for`.
 template <class Condition>
 bool is_so_soon(const Condition& condition) {
     const auto until = std::chrono::steady_clock::now() + awake_for;
@@ -85,7 +85,7 @@ void WorkTeam::take_pieces(std::size_t pieces, Work work) {
 void WorkTeam::wait_for_helpers() {
     {
         const std::lock_guard lock(mutex_);
-        pieces_ = 0;  // a helper that comes now finds nothing
+        pieces_ = 0;  // helpers that arrive now find no work
     }
     if (is_so_soon([&] { return helping_ == 0; })) return;
     std::unique_lock lock(mutex_);

@@ -13,11 +13,11 @@
 
 namespace dtrain {
 
-/// Threads that divide work into pieces with the thread that calls them. They sleep when there is none.
-/// Signals are delivered to none of them, and what they are to do must not call MPI.
+/// Threads that share work with the calling thread, in pieces. They sleep while there is none. No signals are
+/// delivered to them, and their work must not call MPI.
 class WorkTeam {
   public:
-    /// @param threads 1 or more, the caller's included: a team of one makes none
+    /// @param threads at least 1, including the caller: a team of one creates no threads
     explicit WorkTeam(int threads);
     ~WorkTeam();
     WorkTeam(const WorkTeam&) = delete;
@@ -26,8 +26,9 @@ class WorkTeam {
     int threads() const { return static_cast<int>(helpers_.size()) + 1; }
 
     /// Calls function(piece) for 0 to pieces - 1, each once, in any order and on any of the threads; returns
-    /// when all of them have ended. Not for two callers at once, and not for a function that it runs.
-    /// @throws what the first of the pieces threw, in their order; the others have been done all the same
+    /// when all of them have ended. Must not be called by two callers at once, nor by a function that it
+    /// runs.
+    /// @throws the exception of the lowest piece that threw; all other pieces have run nevertheless
     template <class Function>
     void run(std::size_t pieces, const Function& function) {
         run(pieces, {&function, [](const void* content, std::size_t piece) {
@@ -49,14 +50,14 @@ class WorkTeam {
     std::mutex mutex_;
     std::condition_variable has_work_;
     std::condition_variable has_ended_;
-    Work work_;                             // of this round
-    std::size_t pieces_ = 0;                // 0: nobody may begin to help any more
-    bool ends_ = false;                     // the team
-    std::atomic<std::uint64_t> round_ = 0;  // written under the mutex, as the next one
+    Work work_;                             // of the current round
+    std::size_t pieces_ = 0;                // 0: no helper may start any more
+    bool ends_ = false;                     // the team ends
+    std::atomic<std::uint64_t> round_ = 0;  // written under the mutex, as is the next one
     std::atomic<int> helping_ = 0;
-    std::atomic<std::size_t> next_ = 0;  // piece
+    std::atomic<std::size_t> next_ = 0;  // next piece
 
-    // Of the first piece that failed; under the mutex.
+    // First failed piece; guarded by the mutex.
     std::exception_ptr failure_;
     std::size_t failed_ = 0;
 

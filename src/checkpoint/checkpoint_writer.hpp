@@ -9,9 +9,8 @@
 
 namespace dtrain::checkpoint {
 
-/// Brings a job's checkpoints to disk, some of them while training goes on. Failures of writing come out of
-/// the next collective call, on all ranks that train. Every function is collective over these but the const
-/// ones.
+/// Writes a job's checkpoints, partly in the background. Write errors are thrown by the next collective call,
+/// on all training ranks. All functions except the const ones are collective over the training ranks.
 class CheckpointWriter {
   public:
     CheckpointWriter() = default;
@@ -19,25 +18,25 @@ class CheckpointWriter {
     CheckpointWriter& operator=(const CheckpointWriter&) = delete;
     virtual ~CheckpointWriter() = default;
 
-    /// Begins a checkpoint of the moment, after finish() of the one before.
-    /// @throws Error on all ranks when the one before or this one cannot be written.
+    /// Begins a checkpoint of the current state, after finish() of the previous one.
+    /// @throws Error on all ranks if the previous one or this one cannot be written
     virtual void start(const CheckpointHeader& header) = 0;
 
-    /// True when this rank has nothing more to write for the checkpoint in progress.
+    /// True if this rank has nothing more to write for the checkpoint in progress.
     virtual bool part_is_written() const = 0;
 
     /// True between start() and commit().
     virtual bool waits_for_commit() const = 0;
 
-    /// Once the parts of all ranks are written (otherwise it waits for them): makes the checkpoint whole.
-    /// @throws Error on all ranks when a part could not be written.
+    /// Completes the checkpoint once the parts of all ranks are written; waits for them if necessary.
+    /// @throws Error on all ranks if a part could not be written
     virtual void commit() = 0;
 
-    /// Waits until the checkpoint in progress, if there is one, lies on disk under its name.
-    /// @throws Error on all ranks when it does not.
+    /// Waits until the checkpoint in progress, if any, is on disk under its final name.
+    /// @throws Error on all ranks if it cannot be written
     virtual void finish() = 0;
 
-    /// The last one that was started.
+    /// The checkpoint that was started last.
     virtual const std::optional<std::filesystem::path>& last() const = 0;
 };
 

@@ -26,7 +26,7 @@ auto begun(const CheckpointOptions& options, Function function) {
     return options.async ? Begun::in_thread(std::move(function)) : Begun::at_once(std::move(function));
 }
 
-/// What `action` throws.
+/// The message of the exception that `action` throws; nothing if it does not throw.
 template <class Action>
 std::optional<std::string> error_of(const Action& action) {
     try {
@@ -87,7 +87,7 @@ std::optional<std::size_t> Checkpointer::plan_directory() {
     const int ranks = communicator_.size();
     const int shards = options_.shards ? std::min(*options_.shards, ranks) : io::shard_count(tensors_, ranks);
     plan_ = io::plan_shards(tensors_, shards);
-    // Spread over all ranks, and so over all nodes.
+    // Spread the shards over all ranks, and so over all nodes.
     for (int shard = 0; shard < shards; ++shard)
         if (static_cast<std::int64_t>(shard) * ranks / shards == communicator_.rank())
             return static_cast<std::size_t>(shard);
@@ -101,7 +101,7 @@ void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers)
         plan();
     }
     synchronize_();
-    static_cast<void>(arrays_.to_read());  // memory_ is up to date from here on
+    static_cast<void>(arrays_.to_read());  // updates the memory behind memory_
     header_ = header;
     path_ = folder_.path(header, options_.format);
     if (options_.collective) return or_abandon([&] { write_together(); });
@@ -162,7 +162,7 @@ void Checkpointer::write_together() {
         extents.push_back({data, bytes, offset});
         info.pieces.push_back({piece, offset, io::extent_sum({data, bytes})});
     }
-    std::ranges::sort(extents, {}, &io::WriteExtent::offset);  // HDF5 puts small tensors into gaps
+    std::ranges::sort(extents, {}, &io::WriteExtent::offset);  // HDF5 may place small tensors in gaps
     file.write(extents);
     file.close();
     const auto all_info = communicator_.allgather(io::to_json(info));

@@ -25,19 +25,19 @@
 
 namespace dtrain::checkpoint {
 
-/// Of a State, or of buffers. In the background when the options say so: start() copies what this rank
-/// writes, and a thread brings it to disk, without MPI. A collective file is written by start() itself.
+/// Writes checkpoints of a State or of buffers. In async mode, start() copies what this rank writes, and a
+/// thread writes it to disk without using MPI. A collective file is written by start() itself.
 class Checkpointer final : public CheckpointWriter {
   public:
-    /// @param synchronize lets all ranks have the same values; collective
+    /// @param synchronize makes the values equal on all ranks; collective
     Checkpointer(
         CheckpointFolder folder, const CheckpointOptions& options, StoredArrays arrays,
         Communicator communicator, std::function<void()> synchronize = [] {});
-    /// Waits for the thread; a checkpoint that nobody finished stays invisible.
+    /// Waits for the thread; a checkpoint without finish() stays invisible.
     ~Checkpointer() override = default;
 
     void start(const CheckpointHeader& header) override { start(header, {}); }
-    /// @param numbers besides the arrays, the same on all ranks
+    /// @param numbers stored besides the arrays, the same on all ranks
     void start(const CheckpointHeader& header, const Numbers& numbers);
     bool part_is_written() const override;
     bool waits_for_commit() const override { return in_progress_; }
@@ -50,7 +50,7 @@ class Checkpointer final : public CheckpointWriter {
     std::optional<std::size_t> plan_directory();
     std::optional<std::size_t> plan_file();
     void write_together();
-    /// On all ranks, made by the first.
+    /// Created by the first rank, returned on all ranks.
     io::FileLayout make_file(const std::filesystem::path& path) const;
     void begin_shard();
     void begin_file(const CheckpointHeader& header);
@@ -66,12 +66,12 @@ class Checkpointer final : public CheckpointWriter {
     std::function<void()> synchronize_;
     Numbers numbers_;
     std::vector<io::TensorInfo> tensors_;
-    std::vector<const std::byte*> memory_;  ///< of each tensor, in arrays_ and numbers_
+    std::vector<const std::byte*> memory_;  ///< of each tensor, in arrays_ or numbers_
     io::ShardPlan plan_;
-    std::optional<std::size_t> shard_;  ///< of the plan: what this rank writes
+    std::optional<std::size_t> shard_;  ///< index in the plan of what this rank writes
     std::vector<io::PieceSource> pieces_;
     AlignedBytes<io::direct_alignment> staging_;
-    std::size_t staging_bytes_ = 0;  ///< that the plan needs
+    std::size_t staging_bytes_ = 0;  ///< required by the plan
     std::size_t staging_room_ = 0;
 
     CheckpointHeader header_;

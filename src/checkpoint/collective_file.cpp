@@ -15,12 +15,12 @@
 namespace dtrain::checkpoint {
 namespace {
 
-/// MPI counts in int, and its writers of a node keep a copy of what they collect.
+/// MPI counts are int, and the aggregators of a node buffer what they collect.
 constexpr std::size_t round_bytes = std::size_t{256} << 20;
 
 using Round = std::vector<io::WriteExtent>;
 
-/// What goes into the file at once.
+/// Splits the extents into rounds that are written one after the other.
 std::vector<Round> rounds_of(std::span<const io::WriteExtent> extents) {
     std::vector<Round> rounds;
     std::size_t room = 0;
@@ -38,7 +38,7 @@ std::vector<Round> rounds_of(std::span<const io::WriteExtent> extents) {
     return rounds;
 }
 
-/// Owns a type of MPI that is made of extents of bytes.
+/// Owns an MPI datatype made of byte extents.
 class ExtentType {
   public:
     ExtentType(const std::vector<int>& lengths, const std::vector<MPI_Aint>& places) {
@@ -56,7 +56,7 @@ class ExtentType {
     MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// MPI's status; a rank without extents takes part with nothing.
+/// Returns MPI's error code; a rank without extents participates with zero bytes.
 int write_round(MPI_File file, const Round& round) {
     std::vector<int> lengths;
     std::vector<MPI_Aint> in_memory;
@@ -69,7 +69,7 @@ int write_round(MPI_File file, const Round& round) {
     const ExtentType memory(lengths, in_memory);
     const ExtentType view(lengths, in_file);
     const bool has_any = !round.empty();
-    // All ranks do both calls whatever the first says, so that none waits for another.
+    // All ranks make both calls whatever the first returns, so that none waits for another.
     const int set =
         MPI_File_set_view(file, 0, MPI_BYTE, has_any ? view.get() : MPI_BYTE, "native", MPI_INFO_NULL);
     const int written = MPI_File_write_at_all(file, 0, MPI_BOTTOM, has_any ? 1 : 0,

@@ -16,21 +16,20 @@
 namespace dtrain::checkpoint {
 
 /// A file that all ranks of the job write together by MPI-IO. Every function is collective over
-/// MPI_COMM_WORLD, of which the communicator has all ranks; waits inside MPI-IO have no deadline, but begin
-/// when all ranks have come. All throw Error on all ranks, naming the path.
+/// MPI_COMM_WORLD, all of whose ranks must be in the communicator; waits inside MPI-IO have no deadline, but
+/// start only when all ranks have arrived. All functions throw Error on all ranks, naming the path.
 class CollectiveFile {
   public:
-    /// Makes the file where there is none: what striping is asked for counts then.
-    /// @param hints of MPI_Info: striping_factor, striping_unit, cb_nodes, ...; MPI ignores those that it
-    /// does not know
+    /// Creates the file if it does not exist; only then do striping hints take effect.
+    /// @param hints for MPI_Info: striping_factor, striping_unit, cb_nodes, ...; MPI ignores unknown ones
     CollectiveFile(Communicator communicator, std::filesystem::path path,
                    const std::map<std::string, std::string>& hints);
     CollectiveFile(const CollectiveFile&) = delete;
     CollectiveFile& operator=(const CollectiveFile&) = delete;
-    /// A file that close() has not closed stays open: closing is collective, and a job that failed ends.
+    /// Does not close the file, since closing is collective; a job that failed ends anyway.
     ~CollectiveFile() = default;
 
-    /// Writes this rank's extents, which are in the order of their offsets and overlap with no rank's.
+    /// Writes this rank's extents, which must be sorted by offset and not overlap with any rank's.
     void write(std::span<const io::WriteExtent> extents);
 
     /// Syncs and closes.

@@ -18,13 +18,13 @@
 namespace dtrain::checkpoint {
 namespace {
 
-/// The first rank's.
+/// The header of the first rank.
 CheckpointHeader broadcast_header(const Communicator& communicator, const CheckpointHeader& header) {
     const auto text = communicator.broadcast(dumped(io::as_json({header, {}, {}})));
     return io::index_from_json(text).value().header;
 }
 
-/// The first rank's.
+/// The numbers of the first rank.
 Numbers broadcast_numbers(const Communicator& communicator, const Numbers& numbers) {
     std::string names;
     for (const auto& [name, values] : numbers) names += fmt::format("{} {}\n", values.size(), name);

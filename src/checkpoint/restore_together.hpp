@@ -16,9 +16,9 @@
 
 namespace dtrain::checkpoint {
 
-/// restore_first() by the first rank, from which the others get the values. Collective.
-/// @param files the first rank's count; one at least
-/// @param undo brings the first rank's arrays back to what they were, when nothing could be restored
+/// Calls restore_first() on the first rank and sends the values to the others. Collective.
+/// @param files the first rank's are used; at least one
+/// @param undo resets the first rank's arrays to their previous values if nothing could be restored
 /// @return the same on all ranks
 /// @throws what restore_first() throws, on all ranks
 Restored restore_together(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
@@ -27,13 +27,14 @@ Restored restore_together(const Communicator& communicator, const std::vector<st
                           const std::function<void(const std::string&)>& warn,
                           const std::string& reader = "job");
 
-/// The same by the first rank's copy of the values, which costs memory once more.
+/// The same, where the first rank keeps a copy of the values to undo with, which needs their memory once
+/// more.
 Restored restore_or_keep(const Communicator& communicator, const std::vector<std::filesystem::path>& files,
                          const std::map<std::string, std::string>& job, const StoredArrays& arrays,
                          const std::function<void(const std::string&)>& warn, const std::string& reader);
 
-/// The same of the newest that can be read in a folder; the first rank's counts.
-/// @param warn or nothing @return nothing when there is none: the arrays are as they were
+/// The same for the newest readable checkpoint of a folder; the first rank's folder is used.
+/// @param warn may be empty @return nothing if there is none; the arrays are then unchanged
 std::optional<Restored> restore_newest(const Communicator& communicator, const CheckpointFolder& folder,
                                        const std::map<std::string, std::string>& job,
                                        const StoredArrays& arrays,

@@ -18,7 +18,7 @@
 namespace dtrain::checkpoint {
 namespace {
 
-/// As "float32 [3, 5]".
+/// For example "float32 [3, 5]".
 std::string description(const io::TensorInfo& info) {
     return fmt::format("{} {}", to_string(info.element), to_string(info.shape));
 }
@@ -40,7 +40,7 @@ CheckpointTensor copy_of(const StoredArray& array) {
     });
 }
 
-/// "fc_0.weight" of "/parameters/fc_0.weight".
+/// "fc_0.weight" for "/parameters/fc_0.weight".
 std::string name_within_group(const io::TensorInfo& info) {
     return info.name.substr(info.name.find('/', 1) + 1);
 }

@@ -19,33 +19,33 @@ namespace dtrain::checkpoint {
 
 /// @param job what this job would write as CheckpointHeader::job
 /// @param file named in messages
-/// @param reader what messages call who reads it: "job", "program"
-/// @throws UsageError with the first difference and both values, when a checkpoint is of another job.
+/// @param reader word for the reader in messages: "job", "program"
+/// @throws UsageError with the first difference and both values, if the checkpoint belongs to another job
 void check_job(const std::map<std::string, std::string>& theirs,
                const std::map<std::string, std::string>& job, const std::string& file,
                const std::string& reader = "job");
 
 /// @param job what this job would write as CheckpointHeader::job
-/// @throws UsageError naming the checkpoint and the first difference with both values, when it is of another
-/// job, or some array is missing or another one in it, or it has one more than a whole has.
+/// @throws UsageError naming the checkpoint and the first difference with both values, if it belongs to
+/// another job, lacks an array, has a different one, or has an extra one although the arrays are complete
 void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
                 const StoredArrays& arrays, const std::string& reader = "job");
 
-/// Lists of float64 by name: what a checkpoint has in "/optimizer/" beside the arrays.
+/// Lists of float64 by name, which a checkpoint stores in "/optimizer/" besides the arrays.
 using Numbers = std::map<std::string, std::vector<double>>;
 
-/// Such a list: "/optimizer/NAME", float64.
+/// The description of such a list: "/optimizer/NAME", float64.
 io::TensorInfo stored_info(const std::string& name, const std::vector<double>& values);
 
-/// A checkpoint with a copy of everything.
+/// A checkpoint with copies of all values.
 Checkpoint copy_of(const StoredArrays& arrays, const CheckpointHeader& header, const Numbers& numbers);
 
-/// Reads all tensors of a checkpoint that fits, straight into the arrays.
-/// @return what these do not have
-/// @throws UsageError naming the file that is damaged; the arrays then hold anything.
+/// Reads all tensors of a matching checkpoint directly into the arrays.
+/// @return the numbers that are not in the arrays
+/// @throws UsageError naming the file that is damaged; the content of the arrays is then undefined
 Numbers read_into(const StoredArrays& arrays, const io::StoredCheckpoint& checkpoint);
 
-/// What makes a checkpoint unreadable: the Error that `action` throws.
+/// Why a checkpoint is unreadable: the message of the Error that `action` throws.
 template <class Action>
 std::optional<std::string> refusal_of(const Action& action) {
     try {
@@ -59,14 +59,14 @@ std::optional<std::string> refusal_of(const Action& action) {
 struct Restored {
     std::filesystem::path file;
     CheckpointHeader header;
-    Numbers numbers;  ///< as read_into() returns them
+    Numbers numbers;  ///< from read_into()
 };
 
-/// Sets the arrays to the first of the checkpoints that can be read; `warn` is told of those before. One that
-/// turns out damaged when a part of it is read already leaves nothing behind: the next one that can be read
-/// replaces every value.
-/// @throws UsageError when none can be read (the arrays then hold anything), or the first that can does not
-/// fit.
+/// Sets the arrays from the first of the checkpoints that can be read; `warn` is called for each one before
+/// it. If a checkpoint turns out to be damaged after part of it was read, the next readable one replaces
+/// every value.
+/// @throws UsageError if none can be read (the content of the arrays is then undefined), or the first
+/// readable one does not match
 Restored restore_first(const std::vector<std::filesystem::path>& files,
                        const std::map<std::string, std::string>& job, const StoredArrays& arrays,
                        const std::function<void(const std::string&)>& warn,

@@ -27,7 +27,7 @@ std::optional<std::string> contradiction(const CheckpointOptions& options) {
     return std::nullopt;
 }
 
-/// Ranks of MPI_COMM_WORLD; none without MPI.
+/// Size of MPI_COMM_WORLD; nothing without MPI.
 std::optional<int> world_size() {
     int is_there = 0;
     MPI_Initialized(&is_there);

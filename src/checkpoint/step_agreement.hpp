@@ -12,36 +12,37 @@
 
 namespace dtrain::checkpoint {
 
-/// What a rank wants after a step, or some of them.
+/// What one rank, or any rank, requests after a step.
 struct StepWishes {
     bool stop = false;
     bool checkpoint = false;
 };
 
-/// Lets the ranks decide together without a wait: what each says after a step is summed while the next step
-/// runs, and known to all after that.
+/// Lets the ranks agree without waiting: their requests after a step are summed while the next step runs, and
+/// are known to all after it.
 class StepAgreement {
   public:
     explicit StepAgreement(Communicator communicator) : communicator_(std::move(communicator)) {}
 
-    /// After a step, on all ranks. Commits the writer's checkpoint when all of them have written their parts.
-    /// Collective, but it waits only for what was begun a call ago.
-    /// @param own this rank's wishes
-    /// @return what some rank wanted a call ago; a checkpoint that was begun since then is not wanted again
+    /// Call after each step on all ranks. Commits the writer's checkpoint once all ranks have written their
+    /// parts. Collective, but waits only for communication started by the previous call.
+    /// @param own this rank's requests
+    /// @return what any rank requested in the previous call; a request for a checkpoint is dropped if one was
+    /// started since then
     StepWishes after_step(CheckpointWriter& writer, const StepWishes& own = {});
 
   private:
-    /// What the ranks said a call ago.
+    /// What the ranks reported in the previous call.
     struct Agreed {
         StepWishes wishes;
-        bool written = false;  ///< all of them have written their part of the checkpoint
+        bool written = false;  ///< all ranks have written their parts of the checkpoint
     };
     Agreed exchange(const StepWishes& own, bool written);
 
     Communicator communicator_;
     std::array<float, 3> said_{};
     bool has_said_ = false;
-    std::optional<std::filesystem::path> said_of_;  ///< the checkpoint
+    std::optional<std::filesystem::path> said_of_;  ///< the checkpoint that the report is about
     Request sum_;
 };
 

@@ -39,7 +39,7 @@ bool has_its_size(const CheckpointBuffer& buffer) {
                              static_cast<std::size_t>(element_count(shape)) == buffer.values.size());
 }
 
-/// An array cannot be where the group of another one is.
+/// Finds an array whose name is also the group of another one, which HDF5 does not allow.
 std::optional<std::string> one_within_another(const std::set<std::string>& names) {
     for (const auto& name : names)
         for (auto end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1))
@@ -91,7 +91,7 @@ const std::vector<StoredArray>& StoredArrays::to_write() const {
 }
 
 void StoredArrays::broadcast_from_first(const Communicator& communicator) const {
-    if (state_) return broadcast(*state_, communicator);  // which knows of memory that ranks share
+    if (state_) return broadcast(*state_, communicator);  // handles memory that ranks share
     for (const auto& array : arrays_) communicator.broadcast(array.bytes());
 }
 

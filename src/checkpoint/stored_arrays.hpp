@@ -19,34 +19,35 @@ namespace dtrain::checkpoint {
 
 /// An array of a checkpoint in this process' memory.
 struct StoredArray {
-    std::string name;  ///< as its owner calls it
+    std::string name;  ///< the owner's name for it
     io::TensorInfo info;
     std::byte* data = nullptr;
 
     std::span<std::byte> bytes() const { return {data, static_cast<std::size_t>(info.bytes())}; }
 };
 
-/// What checkpoints have the values of: the tensors of a State, or buffers of a library. A value whose copies
-/// mean the same memory.
+/// The arrays whose values checkpoints contain: the tensors of a State, or buffers of a library. Copies refer
+/// to the same memory.
 class StoredArrays {
   public:
     StoredArrays(State state);  // NOLINT(google-explicit-constructor): a State is such
-    /// @param buffers that checked_buffers() has found good
+    /// @param buffers validated by checked_buffers()
     explicit StoredArrays(const std::vector<CheckpointBuffer>& buffers);
 
-    /// With what executors on a GPU have computed; not to be written.
+    /// Includes what executors have computed on a GPU; read-only.
     const std::vector<StoredArray>& to_read() const;
 
-    /// The next step sees what is written.
+    /// The next step uses what is written.
     const std::vector<StoredArray>& to_write() const;
 
-    /// Checkpoints may have more tensors: the State of a program for tests has not all of those of training.
+    /// Whether checkpoints may have more tensors: the State of a test program has only some of those of
+    /// training.
     bool may_be_a_part() const { return state_.has_value(); }
 
-    /// Sets all arrays to those of the first rank. Collective.
+    /// Sets all arrays to the first rank's values. Collective.
     void broadcast_from_first(const Communicator& communicator) const;
 
-    /// A copy of all values, for set_to().
+    /// A copy of all values, as input for set_to().
     std::vector<std::byte> values() const;
     void set_to(std::span<const std::byte> values) const;
 
@@ -55,8 +56,8 @@ class StoredArrays {
     std::vector<StoredArray> arrays_;
 };
 
-/// @throws UsageError on all ranks when there is no buffer, one has no name or another one's, has not as many
-/// elements as its shape says, or ranks have different buffers: the first difference is named. Collective.
+/// @throws UsageError on all ranks if there is no buffer, one has no name, a duplicate name or a size
+/// different from its shape, or ranks have different buffers; names the first difference. Collective.
 std::vector<CheckpointBuffer> checked_buffers(const Communicator& communicator,
                                               std::vector<CheckpointBuffer> buffers);
 

@@ -15,18 +15,18 @@ struct Address {
     friend bool operator==(const Address&, const Address&) = default;
 };
 
-/// @throws UsageError quoting the text when there is no host, or the port is not in 1..65535.
+/// @throws UsageError quoting the text if there is no host, or the port is not in 1..65535.
 Address parse_address(std::string_view text);
 
-/// The same for a part of a list; the message names the option and the whole list besides.
+/// Parses a part of a list; the error message also names the option and the whole list.
 Address parse_address_of(std::string_view option, std::string_view list, std::string_view part);
 
 /// "host:port", with an IPv6 address in brackets.
-/// @throws UsageError when the port is not in 1..65535.
+/// @throws UsageError if the port is not in 1..65535.
 std::string format_address(const std::string& host, int port);
 
 /// The port of "host:port".
-/// @throws UsageError when there is none.
+/// @throws UsageError if there is none.
 int port_of(const std::string& endpoint);
 
 }  // namespace dtrain::cluster

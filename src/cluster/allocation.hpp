@@ -10,13 +10,13 @@
 
 namespace dtrain::cluster {
 
-/// What a batch system gave to a job, as its batch script sees it.
+/// What a batch system allocated to a job, as its batch script sees it.
 struct Allocation {
     std::string job_id;
     std::vector<HostSlots>
-        nodes;  ///< in the batch system's order; slots: the tasks that it would start there
+        nodes;  ///< in the batch system's order; slots: the number of tasks that it would start there
     bool tasks_were_asked_for = false;  ///< by the user: --ntasks, --ntasks-per-node, mpiprocs
-    std::optional<int> gpus_of_node;    ///< when a variable tells
+    std::optional<int> gpus_of_node;    ///< if a variable has it
     std::string scheduler = "Slurm";    ///< or "PBS"
     friend bool operator==(const Allocation&, const Allocation&) = default;
 };

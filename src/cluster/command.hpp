@@ -7,17 +7,17 @@
 #include <string>
 #include <string_view>
 
-/// What a worker is told while its program runs.
+/// Commands to a worker while its program runs.
 namespace dtrain::cluster {
 
 struct Command {
     enum class Kind {
-        stop,         ///< stop the program, report, and stay until told to leave
-        leave,        ///< end
-        give_way,     ///< another rank has failed, and nobody else will say so: stop the program, and leave
-        show_stacks,  ///< tell where the program is, and go on
-        pass_on,      ///< `signal` is for the program
-        end,  ///< whoever started this rank is going, or gone: stop the program with `signal`, and leave
+        stop,         ///< stop the program, report, and stay until `leave`
+        leave,        ///< exit
+        give_way,     ///< another rank has failed, and no launcher will report it: stop the program, and exit
+        show_stacks,  ///< report where the program is, and continue
+        pass_on,      ///< forward `signal` to the program
+        end,          ///< this rank's parent is ending, or gone: stop the program with `signal`, and exit
     };
 
     Kind kind = Kind::stop;
@@ -26,15 +26,16 @@ struct Command {
     friend bool operator==(const Command&, const Command&) = default;
 };
 
-/// The launcher's commands as lines without line end, for engines that copy their stdin to all ranks (srun).
-/// There are none for `give_way`, which ranks say to each other, and for `end`: then the lines end.
+/// The launcher's commands as lines without line end, for launch backends that copy their stdin to all ranks
+/// (srun). There is no line for `give_way`, which ranks send to each other, nor for `end`, which is the end
+/// of the input.
 std::string to_line(const Command& command);
 
-/// The line that says nothing but that the launcher is still there; it comes this often.
+/// A line that only shows that the launcher is still there; it is sent at this interval.
 inline constexpr std::string_view keepalive_line = "alive";
 inline constexpr std::chrono::seconds keepalive_interval{5};
 
-/// The command in such a line, or nothing when it is none.
+/// The command in such a line, or nothing if it is not a command.
 std::optional<Command> parse_command(std::string_view line);
 
 }  // namespace dtrain::cluster

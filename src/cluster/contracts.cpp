@@ -14,7 +14,7 @@ namespace {
 
 constexpr int max_ranks = 10'000'000;
 
-/// The names that one launcher uses for ranks and sizes.
+/// The variables in which one launcher passes ranks and sizes.
 struct Names {
     const char* rank;
     const char* size;
@@ -41,9 +41,9 @@ Identity read_ranks(const Environment& environment, const Names& names, Launcher
     return out;
 }
 
-/// hydra and bare PMI leave no name of the job in the environment. A scheduler's job number is the same on
-/// every node; without one, the launcher's process on the only node; without either a constant, so that at
-/// least the ranks of one job agree (DTRAIN_JOB_ID tells such jobs apart).
+/// hydra and bare PMI set no job id in the environment. Uses a scheduler's job number, which is the same on
+/// every node; without one, the pid of the launcher if there is only one node; else a constant, so that at
+/// least the ranks of one job agree (DTRAIN_JOB_ID distinguishes such jobs).
 std::string job_id_without_launcher(const Environment& environment, const Identity& identity,
                                     const ProcessIds& processes) {
     constexpr std::array schedulers{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID"};
@@ -53,7 +53,7 @@ std::string job_id_without_launcher(const Environment& environment, const Identi
     return fmt::format("hydra-{}-ranks", identity.size);
 }
 
-/// The first of two names of the same thing that is set.
+/// The first of two equivalent variables that is set.
 const char* either(const Environment& environment, const char* first, const char* second) {
     return environment.has(first) || !environment.has(second) ? first : second;
 }
@@ -102,14 +102,15 @@ std::optional<Identity> read_dtrain(const Environment& environment) {
 
 std::optional<Identity> read_open_mpi(const Environment& environment) {
     if (!environment.has("OMPI_COMM_WORLD_RANK")) return std::nullopt;
-    // OMPI_COMM_WORLD_NODE_RANK is the number of this process among all jobs on its node, not the node's
-    // number.
+    // OMPI_COMM_WORLD_NODE_RANK is this process' index among those of all jobs on its node, not the node's
+    // rank.
     Identity out = read_ranks(environment,
                               {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
                                "OMPI_COMM_WORLD_LOCAL_SIZE"},
                               Launcher::open_mpi);
     number_nodes_by_slot(out);
-    // Open MPI 4.1 counts the nodes of the allocation; a job on more than those has them unequally filled.
+    // Open MPI 4.1 reports the nodes of the allocation; if the job spans more nodes, their rank counts
+    // differ.
     if (const auto allocated = environment.get_int("OMPI_MCA_orte_num_nodes", 1);
         out.nodes > allocated.value_or(out.nodes))
         out.ranks_of_node.clear();
@@ -124,7 +125,7 @@ std::optional<Identity> read_open_mpi(const Environment& environment) {
 }
 
 std::optional<Identity> read_hydra(const Environment& environment, const ProcessIds& processes) {
-    // PMI_RANK alone is no sign of hydra: srun --mpi=pmi2 and PALS set it as well.
+    // PMI_RANK alone does not imply hydra: srun --mpi=pmi2 and PALS set it, too.
     if (!environment.has("PMI_RANK") || !environment.has("MPI_LOCALRANKID")) return std::nullopt;
     Identity out = read_ranks(environment, {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
                               Launcher::hydra);
@@ -135,7 +136,7 @@ std::optional<Identity> read_hydra(const Environment& environment, const Process
 
 std::optional<Identity> read_pals(const Environment& environment) {
     if (!environment.has("PALS_RANKID")) return std::nullopt;
-    // PALS tells the job's size only by PMI's name; plug-ins that imitate it leave PALS_LOCAL_* out.
+    // PALS passes the job's size only as PMI_SIZE; plug-ins that imitate PALS omit PALS_LOCAL_*.
     Identity out =
         read_ranks(environment,
                    {"PALS_RANKID", "PMI_SIZE", either(environment, "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK"),

@@ -7,8 +7,8 @@
 
 #include <dtrain/cluster.hpp>
 
-/// What each launcher tells a rank. Every function returns nothing when its launcher did not start this
-/// process.
+/// Reads each launcher's variables for a rank. Every function returns nothing if its launcher did not start
+/// this process.
 namespace dtrain::cluster {
 
 std::optional<Identity> read_dtrain(const Environment& environment);
@@ -22,15 +22,16 @@ std::optional<Identity> read_bare_pmi(const Environment& environment, const Proc
 /// outside of Slurm.
 std::vector<HostSlots> slurm_job_nodes(const Environment& environment);
 
-/// A number that belongs to a contract which `witness` shows to be in force.
-/// @throws UsageError naming both when it is not set.
+/// A number from a launcher's variable `name`; `witness` is the variable that shows that this launcher is
+/// used.
+/// @throws UsageError naming both if `name` is not set.
 int contract_int(const Environment& environment, std::string_view name, std::string_view witness,
                  int min = 0);
 
-/// @throws UsageError when the variable `name` (a rank, counted from 0) is not below `limit_name`.
+/// @throws UsageError if the variable `name` (a rank, counted from 0) is not below `limit_name`.
 void require_below(std::string_view name, int value, std::string_view limit_name, int limit);
 
-/// Works out node_rank, nodes and ranks_of_node from ranks and sizes alone; see Identity.
+/// Derives node_rank, nodes and ranks_of_node from ranks and sizes alone; see Identity.
 void number_nodes_by_slot(Identity& identity);
 
 }  // namespace dtrain::cluster

@@ -14,7 +14,7 @@ namespace {
 
 /// Consecutive ports of one host.
 struct Run {
-    std::string_view host;  ///< with its colon
+    std::string_view host;  ///< including the colon
     int first = 0;
     int last = 0;
 

@@ -9,14 +9,14 @@
 /// The addresses of all ranks as one text.
 namespace dtrain::cluster {
 
-/// "a:6170,a:6171,b:6170"; where that is too long for one variable "a:6170-6171,b:6170".
+/// "a:6170,a:6171,b:6170"; if that is too long for one variable, "a:6170-6171,b:6170".
 std::string endpoint_list(const std::vector<std::string>& endpoints);
 
-/// Reads both.
-/// @throws UsageError quoting a part whose range of ports is none.
+/// Parses both forms.
+/// @throws UsageError quoting a part with an invalid range of ports.
 std::vector<std::string> parse_endpoint_list(std::string_view text);
 
-/// The file for programs whose environment cannot hold the list: Paddle's endpoints.log.
+/// Content of the file for programs whose environment cannot hold the list: Paddle's endpoints.log.
 std::string endpoints_file(const std::vector<std::string>& endpoints);
 
 }  // namespace dtrain::cluster

@@ -34,7 +34,7 @@ int base_port(std::string_view job_id, int count) {
         throw UsageError(fmt::format("{} ports on a node are not in 0..{}; start fewer ranks on a node",
                                      count, port_count / 2));
     const std::uint64_t hash = fnv1a(job_id);
-    // The upper half has mixed the last characters best, and those tell one job number from the next.
+    // The upper half is best mixed with the last characters, by which job numbers differ.
     return lowest_port +
            static_cast<int>((hash ^ (hash >> 32)) % static_cast<std::uint64_t>(port_count - count));
 }
@@ -53,7 +53,7 @@ Endpoints consecutive_endpoints(const std::vector<std::string>& hosts, const std
     out.paddle_master = format_address(hosts.front(), after_ranks);
     out.master_addr = hosts.front();
     out.master_port = after_ranks + 1;
-    // Checks the port; torch takes address and port apart.
+    // Checks the port; torch gets address and port separately.
     format_address(out.master_addr, out.master_port);
     return out;
 }

@@ -17,7 +17,7 @@ namespace dtrain::cluster {
 namespace {
 
 constexpr std::size_t checksum_digits = 8;
-// JSON may write a byte of the text as six; host and processors are plain ASCII. The line must stay below
+// JSON may escape one byte of the text as six; host and processors are plain ASCII. The line must stay below
 // PIPE_BUF (4096).
 static_assert(max_event_text * 6 + 1000 < 4096);
 constexpr std::size_t max_line = 4000;
@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 15> kind_names{
     "started", "exited", "stopped", "done",   "issue",      "port_taken", "warning",  "idle",
     "active",  "output", "alive",   "stacks", "stacks_end", "gpus",       "gpu_error"};
 
-/// CRC-32 as in IEEE 802.3, bit by bit: events are few and short.
+/// CRC-32 as in IEEE 802.3, bit by bit, since events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
     std::uint32_t crc = 0xFFFFFFFF;
     for (const char byte : bytes) {
@@ -36,7 +36,7 @@ std::uint32_t crc32(std::string_view bytes) {
     return ~crc;
 }
 
-/// nlohmann::json would make an int of any number: 1 of 1.5, and something of what no int can hold.
+/// nlohmann::json converts any number to an integer: 1.5 to 1, and out-of-range numbers to arbitrary values.
 template <class Integer>
 bool get_integer(const nlohmann::json& fields, const char* name, Integer& out) {
     const auto& field = fields.at(name);
@@ -62,7 +62,8 @@ std::string encode_with(const Event& event, const std::string& text) {
     return fmt::format("{}{:08x} {}", event_marker, crc32(json), json);
 }
 
-/// The end of a long text says more than its beginning; how much of it fits shows when it is written.
+/// Keeps the end of a long text, which is more useful than its beginning; how much fits is only known after
+/// encoding.
 std::string encode_output(const Event& event) {
     auto text = event.text.substr(event.text.size() - std::min(event.text.size(), max_line));
     for (;;) {

@@ -7,27 +7,27 @@
 #include <string>
 #include <string_view>
 
-/// What a worker tells the launcher, one line each, on its stderr.
+/// Events that a worker reports to the launcher, one per line, on its stderr.
 namespace dtrain::cluster {
 
 struct Event {
     enum class Kind {
         started,     ///< the program runs; `pid`, `cpus`
-        exited,      ///< the program ended by itself and not with 0; `code` or `signal`; `text`: what its
-                     ///< machine has to say about that
-        stopped,     ///< the program was told to stop and has ended, or could not be started any more
-        done,        ///< the program ended with 0 and nothing of it is left
+        exited,      ///< the program ended by itself with a status other than 0; `code` or `signal`; `text`:
+                     ///< its machine's info about the cause
+        stopped,     ///< the program was told to stop and has ended, or could no longer be started
+        done,        ///< the program ended with 0 and none of its processes is left
         issue,       ///< the worker could not start the program; `text`
-        port_taken,  ///< as issue, because a port of the plan is taken; `text`
-        warning,     ///< something that the program survives; `text`
-        idle,        ///< the program does nothing any more, since `idle_ms`; `text`: where it is
-        active,      ///< it was idle and no longer is
-        output,      ///< `text`: the end of what a program that failed had written
-        alive,       ///< the worker of a node's first rank is there: sent every few seconds
-        stacks,      ///< `text`: the next piece of the stacks that were asked for
-        stacks_end,  ///< that was all of them; `text`: the file on its node that has them, "" for none
-        gpus,        ///< how its GPUs were used until the program ended; `text`: report::gpus_text()
-        gpu_error,   ///< the kernel of its node has logged one; `text`
+        port_taken,  ///< like issue, because a port of the plan is taken; `text`
+        warning,     ///< a problem that does not end the program; `text`
+        idle,        ///< the program has been inactive for `idle_ms`; `text`: where it is
+        active,      ///< it is no longer idle
+        output,      ///< `text`: the end of a failed program's output
+        alive,       ///< heartbeat of the worker of a node's first rank, sent every few seconds
+        stacks,      ///< `text`: the next piece of the requested stacks
+        stacks_end,  ///< the stacks are complete; `text`: the file on its node that has them, "" for none
+        gpus,        ///< GPU usage until the program ended; `text`: report::gpus_text()
+        gpu_error,   ///< the kernel of its node logged a GPU error; `text`
     };
 
     Kind kind = Kind::started;
@@ -36,25 +36,25 @@ struct Event {
     int pid = 0;
     int code = 0;
     int signal = 0;
-    std::int64_t time_us = 0;  ///< when it happened, microseconds since 1970
+    std::int64_t time_us = 0;  ///< time of the event, in microseconds since 1970
     std::int64_t idle_ms = 0;
-    std::string cpus;  ///< the mask the program really has, "0-3"
+    std::string cpus;  ///< the actual CPU mask of the program, "0-3"
     std::string text;
 
     friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// Begins every event line; no text program prints it by accident.
+/// First byte of every event line; text programs do not print it by accident.
 inline constexpr char event_marker = '\x1e';
 
-/// Longer texts are cut, but for the end of a program's output.
+/// Longer texts are cut, except the end of a program's output.
 inline constexpr std::size_t max_event_text = 500;
 
-/// One line without its line end, below PIPE_BUF so that it is written in one piece: marker, CRC-32 in hex, a
-/// blank, JSON.
+/// One line without its line end, shorter than PIPE_BUF so that it is written atomically: marker, CRC-32 in
+/// hex, a blank, JSON.
 std::string encode(const Event& event);
 
-/// The event in a line, or nothing when the line is not an event or was torn on its way.
+/// The event in a line, or nothing if the line is not an event or was corrupted.
 std::optional<Event> decode(std::string_view line);
 
 /// The event as a sentence for people: "rank 1 on node7: the program ended with exit code 7".

@@ -44,7 +44,7 @@ bool is_host(std::string_view text) {
     const bool numbers = std::all_of(text.begin(), text.end(),
                                      [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
     if (numbers && text.find('.') != std::string_view::npos) return is_address(AF_INET, text);
-    if (text.ends_with('.')) text.remove_suffix(1);  // of a name that is complete
+    if (text.ends_with('.')) text.remove_suffix(1);  // of a fully qualified name
     for (;;) {
         const auto dot = text.find('.');
         if (!is_label(text.substr(0, dot))) return false;

@@ -20,7 +20,7 @@ constexpr int max_slots = 1'000'000;
         fmt::format("hostfile line {} '{}': {}; write HOST, HOST slots=N or HOST:N", number, line, why));
 }
 
-/// The words of a line; an '=' belongs to the words on both sides, so "slots = 2" is one.
+/// The words of a line; an '=' joins the words on both sides, so "slots = 2" is one word.
 std::vector<std::string> words_of(std::string_view line) {
     std::vector<std::string> words;
     bool glue = false;

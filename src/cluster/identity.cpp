@@ -30,7 +30,7 @@ Identity read_first_contract(const Environment& environment, const ProcessIds& p
     return alone;
 }
 
-/// "a,b" or "a:2,b:2", the number being the ranks on that host; slots 0 where there is none.
+/// Parses "a,b" or "a:2,b:2"; the number is that of the ranks on the host, slots 0 if it is missing.
 std::vector<HostSlots> parse_dtrain_hosts(const std::string& text) {
     std::vector<HostSlots> out;
     for (const auto& part : split(text, ',')) {
@@ -39,14 +39,13 @@ std::vector<HostSlots> parse_dtrain_hosts(const std::string& text) {
         if (!is_host_name(host) || !slots || (count && *slots < 1))
             throw UsageError(fmt::format(
                 "DTRAIN_HOSTS={}: '{}' must be HOST or HOST:RANKS; correct or unset it", text, part));
-        const bool bracketed = host.starts_with('[');  // an IPv6 address before a number
+        const bool bracketed = host.starts_with('[');  // an IPv6 address followed by a number
         out.push_back({std::string(bracketed ? host.substr(1, host.size() - 2) : host), *slots});
     }
     return out;
 }
 
-/// This node by the name that the launcher has for it, where it tells one.
-/// Ranks that a plan numbered by their roles: nothing but the plan knows their nodes.
+/// Identity of a rank whose plan numbers ranks by their roles: only the plan knows their nodes.
 Identity on_planned_node(Identity identity, const std::vector<HostSlots>& nodes, const std::string& plan) {
     const auto field = node_field("DTRAIN_NODES_OF_RANKS", plan, identity.rank);
     const auto node = parse_int(field);
@@ -68,7 +67,8 @@ std::string own_host(const Environment& environment) {
     return {};
 }
 
-/// The ranks of each node when `size` ranks fill the slots in order; empty when the slots do not suffice.
+/// The number of ranks on each node if `size` ranks fill the slots in order; empty if there are too few
+/// slots.
 std::vector<int> fill_in_order(const std::vector<HostSlots>& nodes, int size) {
     std::vector<int> counts;
     for (const auto& node : nodes) {
@@ -80,8 +80,8 @@ std::vector<int> fill_in_order(const std::vector<HostSlots>& nodes, int size) {
     return counts;
 }
 
-/// The node that has this rank when nodes run these many ranks each, or nothing when the local rank and size
-/// say otherwise.
+/// The node of this rank if the nodes run these numbers of ranks, or nothing if the local rank and size
+/// contradict that.
 std::optional<int> node_of(const Identity& identity, const std::vector<int>& ranks_of_node) {
     int first = 0;
     for (std::size_t node = 0; node < ranks_of_node.size(); ++node) {
@@ -159,7 +159,7 @@ Identity identify(const Environment& environment, const ProcessIds& processes) {
                 *hosts, identity.rank, identity.size, identity.local_rank, identity.local_size,
                 to_string(identity.launcher)));
     } else if (identity.hosts.empty() && identity.launcher != Launcher::none) {
-        // Without a launcher this may be the shell of salloc on a login node, which is none of the job's
+        // Without a launcher this may be the shell of salloc on a login node, which is not one of the job's
         // nodes.
         identity = with_hosts(std::move(identity), slurm_job_nodes(environment), own_host(environment));
     }

@@ -88,7 +88,7 @@ class Expander {
         names = std::move(out);
     }
 
-    /// "01-03,7" -> 01 02 03 7: a number is as wide as the first of its range is written.
+    /// "01-03,7" -> 01 02 03 7: numbers are zero-padded to the width of the first one in their range.
     std::vector<std::string> numbers_of(std::string_view ranges) const {
         std::vector<std::string> out;
         for (const auto& range : split(ranges, ',')) {

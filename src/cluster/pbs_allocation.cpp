@@ -28,7 +28,7 @@ std::optional<Allocation> pbs_allocation(
     if (out.nodes.empty()) throw UsageError(fmt::format("PBS_NODEFILE={} names no node", *path));
     out.tasks_were_asked_for =
         std::any_of(out.nodes.begin(), out.nodes.end(), [](const HostSlots& node) { return node.slots > 1; });
-    // Its hook for control groups names the GPUs of each node there.
+    // PBS' hook for control groups sets this variable to the GPUs of each node.
     if (const auto gpus = environment.get("CUDA_VISIBLE_DEVICES"))
         out.gpus_of_node =
             gpus->empty() ? 0 : static_cast<int>(std::count(gpus->begin(), gpus->end(), ',')) + 1;

@@ -6,9 +6,9 @@
 
 namespace dtrain::cluster {
 
-/// Has a rank of srun ask PMIx' server for what others have said, in place of reading it in shared memory: in
-/// PMIx before version 5 (its stores ds21 and ds12) ranks crash in MPI_Init now and then
-/// (openpmix/openpmix#1114 and #2210). A PMIX_MCA_gds of the user's stays. Pure.
+/// Makes a rank of srun query the PMIx server for other ranks' data instead of reading it from shared memory:
+/// in PMIx before version 5 (its stores ds21 and ds12) ranks occasionally crash in MPI_Init
+/// (openpmix/openpmix#1114 and #2210). Keeps a PMIX_MCA_gds set by the user. Pure.
 void choose_pmix_store(Environment& environment);
 
 }  // namespace dtrain::cluster

@@ -35,8 +35,8 @@ void set_list(Environment& out, const char* name, const std::string& value) {
 }
 
 void remove_what_stays_with_dtrain(Environment& out) {
-    // A proxy between ranks breaks the libraries that fetch peers' addresses over HTTP; Paddle drops these
-    // too.
+    // A proxy between ranks breaks libraries that fetch peers' addresses over HTTP; Paddle removes these
+    // variables, too.
     for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"}) out.unset(name);
     for (const auto& variable : env_table())
         if (variable.group == EnvGroup::dtrain && variable.use != EnvUse::by_programs &&
@@ -46,8 +46,8 @@ void remove_what_stays_with_dtrain(Environment& out) {
         }
 }
 
-/// "0:1,2:3" for two ranks with two devices each; nothing when the other nodes' devices are not known,
-/// because a list shorter than the job would be taken for the whole one.
+/// "0:1,2:3" for two ranks with two devices each; nothing if the other nodes' devices are unknown, because a
+/// list shorter than the job would be taken for the complete one.
 std::string world_device_ids(const ProgramContext& context) {
     const auto size = static_cast<std::size_t>(context.identity.size);
     std::vector<std::string> ranks(size);
@@ -59,7 +59,7 @@ std::string world_device_ids(const ProgramContext& context) {
     return join(ranks, ",");
 }
 
-/// Paddle 2.0-2.3 (fleet.launch); 2.4 and later read these as well.
+/// Paddle 2.0-2.3 (fleet.launch); 2.4 and later read these, too.
 void set_paddle_legacy(Environment& out, const ProgramContext& context) {
     const auto& id = context.identity;
     const auto& trainers = context.endpoints.trainers;

@@ -9,7 +9,7 @@
 
 namespace dtrain::cluster {
 
-/// Ranks that somebody named on a command line. A value type.
+/// Ranks named on a command line. A value type.
 class RankList {
   public:
     /// No rank.
@@ -17,23 +17,23 @@ class RankList {
 
     static RankList all();
 
-    /// Reads "0,2-3", "all" or "none".
-    /// @throws UsageError naming the text when it is none of these.
+    /// Parses "0,2-3", "all" or "none".
+    /// @throws UsageError naming the text if it is none of these.
     static RankList parse(std::string_view text);
 
     bool contains(int rank) const { return all_ || listed_.contains(rank); }
 
-    /// How many ranks of a job of this size it names.
+    /// The number of ranks in the list, for a job of this size.
     int count_in(int size) const;
 
-    /// The shortest text that parse() reads as this list.
+    /// The shortest text that parse() converts to this list.
     std::string to_string() const;
 
     friend bool operator==(const RankList&, const RankList&) = default;
 
   private:
     bool all_ = false;
-    CpuSet listed_;  // a set of small numbers, written the way the kernel writes those of processors
+    CpuSet listed_;  // a set of small numbers, written like the kernel's CPU lists
 };
 
 }  // namespace dtrain::cluster

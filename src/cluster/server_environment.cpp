@@ -20,14 +20,14 @@ std::string all_of_stages(const ServerJob& job, std::string_view separator) {
     return join(stages, separator);
 }
 
-/// The addresses of a stage, the workers being stage 1; "" beyond both ends.
+/// The addresses of a stage; the workers are stage 1. "" for a stage that does not exist.
 std::string stage_endpoints(const ServerJob& job, int stage) {
     if (stage == 1) return join(job.workers, ",");
     const auto index = static_cast<std::size_t>(stage - 2);
     return stage >= 2 && index < job.stages.size() ? join(job.stages[index].endpoints, ",") : "";
 }
 
-/// "[2, 2, 1]": Paddle reads it with Python's eval.
+/// "[2, 2, 1]": Paddle evaluates it with Python's eval.
 std::string workers_of_stages(const ServerJob& job) {
     std::vector<std::string> counts{std::to_string(job.workers.size())};
     for (const auto& stage : job.stages) counts.push_back(std::to_string(stage.endpoints.size()));
@@ -45,7 +45,8 @@ std::string paddle_role(Role role) {
     }
 }
 
-/// What is not set here must not come from a job around this one: Paddle tells its modes by these.
+/// Sets or unsets every variable, so that none is inherited from an enclosing job: Paddle derives its modes
+/// from them.
 void set_stages(Environment& out, const ServerJob& job, const Member& member) {
     for (const char* name : {"PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST", "STAGE_ID", "STAGE_NUM",
                              "PADDLE_STAGE_TRAINERS_NUM", "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST",
@@ -69,7 +70,7 @@ void set_stages(Environment& out, const ServerJob& job, const Member& member) {
 
 void set_devices(Environment& out, const ProgramContext& context) {
     if (context.selected_devices.empty()) {
-        // Beside GPUs, or with a list of them: what is no GPU worker keeps off them.
+        // On a node with GPUs, or with a list of them: ranks without GPUs must not use them.
         out.set("CUDA_VISIBLE_DEVICES", "");
         out.unset("FLAGS_selected_gpus");
         return;

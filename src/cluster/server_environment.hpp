@@ -6,15 +6,14 @@
 
 namespace dtrain::cluster {
 
-/// Paddle's variables of a parameter-server job: ps and ps-heter of 2.0-2.3, ps of 2.4-3.x.
+/// Sets Paddle's variables of a parameter-server job: ps and ps-heter of 2.0-2.3, ps of 2.4-3.x.
 void set_server_job(Environment& out, const ProgramContext& context);
 
-/// Hands the addresses of a parameter-server job to its workers: DTRAIN_SERVERS and the variables that go
-/// with it.
+/// Passes the addresses of a parameter-server job to its workers: DTRAIN_SERVERS and related variables.
 void write_server_job(Environment& environment, const ServerJob& job);
 
-/// The reverse; nothing when the job has no servers.
-/// @throws UsageError naming the variable that does not fit the others.
+/// Reads what write_server_job() wrote; nothing if the job has no servers.
+/// @throws UsageError naming the variable that does not match the others.
 std::optional<ServerJob> read_server_job(const Environment& environment);
 
 }  // namespace dtrain::cluster

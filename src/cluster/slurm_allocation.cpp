@@ -15,7 +15,7 @@
 namespace dtrain::cluster {
 namespace {
 
-/// "a100:4" and "4" -> 4; nothing for what is no count.
+/// "a100:4" and "4" -> 4; nothing if there is no number.
 std::optional<int> last_number(std::string_view text) {
     const auto parts = split(trimmed(text), ':');
     const auto number = parse_int(parts.back());

@@ -7,7 +7,7 @@
 namespace dtrain::cluster {
 namespace {
 
-/// "0x5" -> 0,2; nothing for what is no such number.
+/// "0x5" -> 0,2; nothing for an invalid mask.
 std::optional<CpuSet> of_mask(std::string_view text) {
     if (text.starts_with("0x")) text.remove_prefix(2);
     if (text.empty()) return std::nullopt;

@@ -9,8 +9,8 @@
 
 namespace dtrain::cluster {
 
-/// The processors that Slurm bound the tasks of this node to, all together; nothing when it bound none, or in
-/// a way that its variables do not tell.
+/// The union of the processors to which Slurm bound the tasks of this node; nothing if it bound none, or in a
+/// way that its variables do not show.
 std::optional<CpuSet> slurm_bound_cpus(const Environment& environment);
 
 }  // namespace dtrain::cluster

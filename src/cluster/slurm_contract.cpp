@@ -15,13 +15,14 @@
 namespace dtrain::cluster {
 namespace {
 
-/// The step's own variable, else the one that older Slurm versions set for the step.
+/// The step's own variable if set, else the one that older Slurm versions set for the step.
 const char* step_or_job(const Environment& environment, const char* step, const char* job) {
     return environment.has(step) ? step : job;
 }
 
-/// Ranks of each node if they are numbered node by node (srun's distribution "block"), else nothing. One rank
-/// a node comes out the same in every distribution, and srun then calls it "cyclic"; so does one node.
+/// The number of ranks on each node if they are numbered node by node (srun's distribution "block"), else
+/// nothing. One rank per node is the same in every distribution, and srun then calls it "cyclic"; so is a
+/// single node.
 std::vector<int> block_counts(const Environment& environment, const Identity& identity,
                               std::vector<int> tasks) {
     const auto distribution = environment.get_or("SLURM_DISTRIBUTION", "block");

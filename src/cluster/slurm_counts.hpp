@@ -7,9 +7,9 @@
 
 namespace dtrain::cluster {
 
-/// Slurm's counts by node: "2(x3),1" -> 2 2 2 1.
+/// Expands Slurm's counts by node: "2(x3),1" -> 2 2 2 1.
 /// @param name of the variable, for the message
-/// @throws UsageError quoting what is no such list
+/// @throws UsageError quoting an invalid list
 std::vector<int> expand_counts(std::string_view name, std::string_view text);
 
 }  // namespace dtrain::cluster

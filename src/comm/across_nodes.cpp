@@ -16,7 +16,7 @@ Waiting come(std::uint64_t number) {
     return {{.what = Wait::For::come, .value = number}};
 }
 
-/// Adds on every node, then between the nodes' first ranks, then spreads the result on every node.
+/// Reduces on every node, then between the nodes' first ranks, then broadcasts the result on every node.
 Task reduce_everywhere(OperationQueue& queue, const Call& call, const Agreement& agreement,
                        std::uint64_t number) {
     co_await reduce_in_node(queue, call, agreement, number);
@@ -28,7 +28,7 @@ Task reduce_everywhere(OperationQueue& queue, const Call& call, const Agreement&
             co_await reduce_by_ring(queue, call.receive, call.bytes(), loop);
     }
     if (queue.board.size() == 1) co_return;
-    queue.board.step();  // not before the first rank has what the others take
+    queue.board.step();  // only after the first rank has the data that the others take
     co_await all_steps(queue);
     co_await broadcast_in_node(queue, call, agreement, 0);
 }
@@ -43,7 +43,7 @@ Task allreduce(OperationQueue& queue, const Call& call, std::uint64_t number) {
     announce(queue, call, number);
     co_await come(number);
     auto agreement = agree(queue, call, number);
-    // Partial results travel in a type that loses nothing, and are divided and rounded once.
+    // Partial results are sent in a wider type without loss, and are divided and rounded only once.
     Call wide = call;
     wide.element = wide_type(call.element, call.reduction);
     if (call.reduction == Reduction::average) wide.reduction = Reduction::sum;
@@ -81,7 +81,7 @@ std::vector<Block> blocks_of(const Call& call, const std::vector<std::size_t>& c
     return blocks;
 }
 
-/// Every pair of ranks swaps its blocks, each rank with one after the other so that all are busy.
+/// Every pair of ranks swaps its blocks; the ranks start with different partners so that all are busy.
 Task exchange(OperationQueue& queue, const Call& call, std::byte* to) {
     const auto out = blocks_of(call, call.send_counts, queue.size);
     const auto in = blocks_of(call, call.receive_counts, queue.size);
@@ -97,7 +97,7 @@ Task exchange(OperationQueue& queue, const Call& call, std::byte* to) {
     }
 }
 
-/// Adds in the ranks' order, as on one node.
+/// Adds in rank order, as on one node.
 Task reduce_scatter(OperationQueue& queue, const Call& call) {
     std::vector<std::byte> arrived(call.bytes() * static_cast<std::size_t>(queue.size));
     co_await exchange(queue, call, arrived.data());

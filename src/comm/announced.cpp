@@ -13,10 +13,10 @@
 namespace dtrain::comm {
 namespace {
 
-// Below, copying through shared memory takes less time than asking the system.
+// Below this length, copying through shared memory is faster than a system call.
 constexpr std::size_t shortest_read = std::size_t{192} << 10U;
 
-// Beyond this length, summing where the data are is faster than copying them first.
+// Above this length, reducing the data in place is faster than copying them first.
 constexpr std::size_t max_copied = 512;
 
 std::string_view name_of(Reduction reduction) {
@@ -24,7 +24,7 @@ std::string_view name_of(Reduction reduction) {
     return names[static_cast<std::size_t>(reduction)];
 }
 
-/// What a rank gives to the operation.
+/// The data that a rank contributes to the operation.
 std::span<const std::byte> given(const OperationQueue& queue, const Call& call) {
     switch (call.operation) {
         case Operation::reduce_scatter:

@@ -11,21 +11,21 @@
 
 namespace dtrain::comm {
 
-/// Whether this rank says for its node which way such a sum is made, when the buffers are not in a window.
+/// Whether this rank chooses for its node how such a reduction is done, if the buffers are not in a window.
 bool chooses_way(const OperationQueue& queue, const Call& call);
 
-/// Tells the ranks of the node about an operation, and puts short data into a slot. To be followed by a wait
-/// for `come` and agree().
+/// Announces an operation to the ranks of the node, and copies short data into a slot. Must be followed by a
+/// wait for `come` and agree().
 void announce(OperationQueue& queue, const Call& call, std::uint64_t number);
 
-/// What all ranks of the node find out together from their announcements.
+/// What all ranks of the node derive from their announcements.
 struct Agreement {
-    Way way = Way::pieces;           ///< of a long sum; reads: of the buffers that were announced
-    bool is_short = false;           ///< everybody's data are in slots
-    const Window* window = nullptr;  ///< has all ranks' buffers, each at `offset` of its part
+    Way way = Way::pieces;           ///< for a long reduction; reads: of the announced buffers
+    bool is_short = false;           ///< all ranks' data are in slots
+    const Window* window = nullptr;  ///< contains all ranks' buffers, each at `offset` of its part
     std::optional<std::size_t> offset;
 };
-/// @throws Error on all ranks of the node when they mean different operations
+/// @throws Error on all ranks of the node if they announced different operations
 Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t number);
 
 /// all_to_allv: the longest block that any rank of the node sends.

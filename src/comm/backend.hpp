@@ -14,8 +14,8 @@
 
 namespace dtrain {
 
-/// What a Communicator stands on: one implementation without MPI for a world of one, one over MPI. The
-/// arguments were checked. A third one, over NCCL, is for memory of GPUs.
+/// Interface of the implementations behind a Communicator: one without MPI for a world of one rank, one over
+/// MPI, and one over NCCL for GPU memory. The arguments have already been validated.
 class CommunicatorBackend {
   public:
     virtual ~CommunicatorBackend() = default;
@@ -26,7 +26,7 @@ class CommunicatorBackend {
     virtual Request start(const comm::Call& call) = 0;
     virtual void run(const comm::Call& call) = 0;  ///< start() and wait()
 
-    /// True when the operation is complete; its handle is then no longer valid.
+    /// True if the operation is complete; its handle is then no longer valid.
     virtual bool test(std::uintptr_t handle) = 0;
     virtual void wait(std::uintptr_t handle) = 0;
 
@@ -36,7 +36,7 @@ class CommunicatorBackend {
     virtual std::unique_ptr<comm::Transport> open_transport() = 0;
     virtual std::unique_ptr<comm::FailureMonitor> open_failure_monitor() = 0;
 
-    /// Nothing where there are none.
+    /// Null if the backend does not support them.
     virtual comm::CapturedOperations* captured_operations() { return nullptr; }
 
     virtual int nodes() const = 0;
@@ -50,7 +50,7 @@ namespace comm {
 
 std::shared_ptr<CommunicatorBackend> local_backend();
 
-/// For another back end on the same ranks.
+/// For another backend on the same ranks.
 std::shared_ptr<CommunicatorBackend> backend_of(const Communicator& communicator);
 
 }  // namespace comm

@@ -6,24 +6,24 @@
 
 namespace dtrain::comm {
 
-/// How one waits for another rank: spins for as long as an answer usually takes, then lets others have the
-/// processor, then sleeps. `crowded`: there are more ranks than processors, so that spinning keeps the other
-/// one from answering.
+/// Waits for another rank: spins for as long as an answer usually takes, then yields the processor, then
+/// sleeps. `crowded`: there are more ranks than processors, so that spinning would keep the other rank from
+/// answering.
 class Backoff {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// @param yields_for how long others may have the processor, behind the spins
+    /// @param yields_for how long to yield the processor after spinning
     explicit Backoff(bool crowded, std::chrono::microseconds yields_for = std::chrono::microseconds(100))
         : spins_(crowded ? 20 : 3000), yields_for_(yields_for) {}
 
-    /// Passes a moment; false when it is time to sleep.
+    /// Spins or yields once; false when it is time to sleep.
     bool pass_moment();
 
-    /// Something has happened: begins again.
+    /// Something has happened: starts over.
     void renew();
 
-    /// Since the first call or renew() that found nothing to do for some microseconds.
+    /// Time since the first call, or since renew(), without progress; starts after some microseconds.
     std::chrono::duration<double> waited() const;
 
   private:

@@ -11,38 +11,39 @@
 
 namespace dtrain::comm {
 
-/// Operations that a stream waits for, and not the caller: parts of a graph of it (a CUDA graph), which
-/// is then run many times, by all ranks. What was said of a communicator's errors holds for the runs: all
-/// calls throw CommunicatorTimeout or NcclError once a rank has failed or does not come.
+/// Operations that a stream waits for, not the caller: parts of a captured graph of the stream (a CUDA
+/// graph), which all ranks then run many times. The rules for a communicator's errors apply to the runs: all
+/// calls throw CommunicatorTimeout or NcclError once a rank has failed or does not arrive in time.
 class CapturedOperations {
   public:
     virtual ~CapturedOperations() = default;
 
-    /// Why there can be none on this rank; "" when there can.
+    /// The reason why this rank does not support them; "" if it does.
     virtual std::string why_not() const = 0;
 
-    /// Waits for what is under way; the stream may be captured then.
+    /// Waits for pending operations; afterwards the stream may be captured.
     virtual void begin_capture() = 0;
-    /// After it, also when it failed and what there was of it is destroyed. @throws what has ended all
-    /// meanwhile
+    /// Ends the capture, also if it failed and its partial result was destroyed. @throws the failure that
+    /// ended all operations meanwhile
     virtual void end_capture() = 0;
-    /// An operation that begins when the captured stream is there, beside what comes after it.
+    /// Adds an operation that starts once the captured stream reaches it, and runs concurrently with what
+    /// follows.
     /// @returns a number for join()
     virtual std::size_t fork(const Call& call) = 0;
-    /// What comes after this in the captured stream waits for it.
+    /// Makes what follows in the captured stream wait for the operation.
     virtual void join(std::size_t operation) = 0;
 
-    /// Before a graph is given to the stream. @throws what has ended all
+    /// Call before a graph is launched. @throws the failure that ended all operations
     virtual void begin_run() = 0;
-    /// After it: from now on its end is waited for as that of an operation.
+    /// Call after a launch: the run is then waited for like an operation.
     virtual void note_run() = 0;
-    /// The number of the last run; 0: there was none.
+    /// The number of the last run; 0: none yet.
     virtual std::uint64_t last_run() const = 0;
-    /// Waits for the end of a run and of all before it.
+    /// Waits for the end of a run and of all earlier ones.
     virtual void wait_run(std::uint64_t number) = 0;
 
-    /// What destroys a graph: called after a failure, when the stream has come to its end. NCCL is not
-    /// aborted as long as there is one.
+    /// Sets a function that destroys a graph: called after a failure, once the stream has finished. NCCL's
+    /// abort does not return while a graph exists.
     virtual void on_failure(std::function<void()> destroy) = 0;
 };
 

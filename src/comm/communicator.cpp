@@ -20,7 +20,7 @@ using comm::Operation;
 
 namespace {
 
-constexpr int largest_tag = 32767;  // what every MPI library has
+constexpr int largest_tag = 32767;  // the minimum that every MPI library supports
 
 Call broadcast_of(std::span<std::byte> buffer, int root, int size) {
     if (root < 0 || root >= size)
@@ -156,7 +156,7 @@ std::string Communicator::broadcast(const std::string& text, int root) const {
 }
 
 std::vector<std::string> Communicator::allgather(const std::string& text) const {
-    // Texts travel in blocks of the longest one's length: they are few and short.
+    // Texts are padded to the length of the longest one: they are few and short.
     const auto lengths = allgather(static_cast<std::int64_t>(text.size()));
     std::size_t max = 0;
     for (const auto length : lengths) max = std::max(max, static_cast<std::size_t>(length));

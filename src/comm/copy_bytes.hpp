@@ -7,7 +7,8 @@
 
 namespace dtrain::comm {
 
-/// Nothing where both are the same memory; otherwise they do not overlap. Without bytes both may be null.
+/// Does nothing if both are the same memory; otherwise they must not overlap. Both may be null if `bytes` is
+/// 0.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
 }

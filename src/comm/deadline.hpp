@@ -12,10 +12,10 @@
 
 namespace dtrain::comm {
 
-/// DTRAIN_COMM_TIMEOUT: how long operations wait for other ranks; 0 is for ever. @throws UsageError
+/// DTRAIN_COMM_TIMEOUT: how long operations wait for other ranks; 0: no deadline. @throws UsageError
 std::chrono::seconds deadline_of(const Environment& environment);
 
-/// What the ranks throw that waited in vain.
+/// The exception that ranks throw after the deadline.
 CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number,
                             std::chrono::duration<double> waited, std::vector<MissingRank> missing, int rank);
 

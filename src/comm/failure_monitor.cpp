@@ -64,7 +64,7 @@ class MpiFailureMonitor final : public FailureMonitor {
     int rank_ = 0;
 };
 
-/// Nobody else is there.
+/// There are no other ranks.
 class LocalFailureMonitor final : public FailureMonitor {
   public:
     int rank() const override { return 0; }

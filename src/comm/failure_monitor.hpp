@@ -16,27 +16,27 @@
 
 namespace dtrain::comm {
 
-/// A rank on which an operation failed, by a code of whoever did it.
+/// A rank on which an operation failed, with an error code of the failing backend.
 struct FailedRank {
     int rank = 0;
     int code = 0;
     friend bool operator==(const FailedRank&, const FailedRank&) = default;
 };
 
-/// Because of whom an operation is given up.
+/// The ranks because of which an operation is given up.
 struct Absence {
     std::vector<MissingRank> missing;
     std::vector<FailedRank> failed;
 };
 
-/// How ranks find out about each other while they wait for something that is not MPI's: each says where it
-/// is, and whoever gives up tells all others, which then give up too. Operations have numbers from 1.
+/// Lets ranks find out about each other while they wait for something outside MPI: each publishes its state,
+/// and a rank that gives up notifies all others, which then give up too. Operations are numbered from 1.
 class FailureMonitor {
   public:
     virtual ~FailureMonitor() = default;
 
     virtual int rank() const = 0;
-    /// 0 is none.
+    /// 0: none.
     virtual std::chrono::duration<double> deadline() const = 0;
 
     virtual void note_started(std::uint64_t number, const Call& call) = 0;
@@ -47,17 +47,17 @@ class FailureMonitor {
     virtual void note_failure(int code) = 0;
 
     virtual bool others_gave_up() = 0;
-    /// Lets what MPI has under way go on: other ranks may need it before they can come.
+    /// Progresses pending MPI operations: other ranks may need them before they can arrive.
     virtual void let_mpi_work() = 0;
 
-    /// Tells the others that this rank gives up this operation, and asks where they are: for a second or two
-    /// when there are several nodes.
+    /// Notifies the others that this rank gives up this operation, and asks for their state: takes a second
+    /// or two with several nodes.
     virtual Absence give_up(std::uint64_t number) = 0;
 };
 
 std::unique_ptr<FailureMonitor> local_failure_monitor();
 
-/// Collective; `node` is of the ranks of this node.
+/// Collective; `node` has the ranks of this node.
 std::unique_ptr<FailureMonitor> mpi_failure_monitor(MPI_Comm all, MPI_Comm node, NodeMap map,
                                                     std::chrono::seconds deadline);
 

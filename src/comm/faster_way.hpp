@@ -10,22 +10,22 @@
 
 namespace dtrain::comm {
 
-/// How the ranks of a node add long buffers that only their owners reach.
+/// How the ranks of a node reduce long buffers that are not in shared memory.
 enum class Way : std::uint8_t {
-    pieces,  ///< all copy theirs into shared memory, a piece at a time
-    reads,   ///< the others' are taken from their processes: one copy less, made by the system
+    pieces,  ///< every rank copies its data into shared memory, a piece at a time
+    reads,   ///< data are read from the other processes by a system call: one copy less
 };
 
-/// Which way takes less time for sums of so many bytes. That depends on processor and kernel, either way may
-/// be the faster one by a factor of two, so both are tried; afterwards it is always the one that took less.
+/// Finds out which way is faster for reductions of a given length. That depends on processor and kernel:
+/// either may be faster by a factor of two. So both are tried, and afterwards the faster one is always used.
 class FasterWay {
   public:
-    static constexpr int tries = 3;  ///< of each way, by power of two of the length
+    static constexpr int tries = 3;  ///< of each way, per power of two of the length
 
-    /// The way to take now.
+    /// The way to use now.
     Way next(std::size_t bytes);
 
-    /// A sum took this long.
+    /// Records the time of a reduction.
     void took(std::size_t bytes, Way way, std::chrono::duration<double> time);
 
   private:
@@ -33,7 +33,7 @@ class FasterWay {
 
     struct Length {
         int begun = 0;
-        std::array<Time, 2> min{Time::max(), Time::max()};  ///< of a byte, by way
+        std::array<Time, 2> min{Time::max(), Time::max()};  ///< per byte, by way
     };
 
     Length& length(std::size_t bytes);

@@ -4,8 +4,7 @@
 
 namespace dtrain::comm {
 
-/// True while this process has its world of ranks: a ParallelEnv lives (alone, without MPI, too), or MPI
-/// runs.
+/// True while this process has a world of ranks: a ParallelEnv exists (also alone, without MPI), or MPI runs.
 bool has_world();
 
 }  // namespace dtrain::comm

@@ -6,7 +6,7 @@
 
 namespace dtrain::comm {
 
-/// True when a launcher started this process as one of the ranks of a job, so that MPI can tell it which.
+/// True if a launcher started this process as a rank of a job, so that MPI can determine its rank.
 bool is_launched(const Environment& environment);
 
 }  // namespace dtrain::comm

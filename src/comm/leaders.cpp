@@ -13,14 +13,14 @@ namespace dtrain::comm {
 namespace {
 
 constexpr int tag = 1;
-// What a ring takes at a time: bounds the memory for what arrives.
+// Bytes that the ring processes per round: limits the memory for received data.
 constexpr std::size_t max_round = std::size_t{64} << 20U;
 
 int first_rank(const OperationQueue& queue, int node) {
     return queue.map.ranks_of[static_cast<std::size_t>(node)].front();
 }
 
-/// Adds in the nodes' order, so that both partners get the same bits.
+/// Adds in node order, so that both partners get the same bits.
 void add(std::byte* own, const std::byte* other, bool other_is_first, std::size_t bytes,
          const ReduceLoop& loop) {
     const std::byte* const sources[] = {other_is_first ? other : own, other_is_first ? own : other};
@@ -52,7 +52,7 @@ Task reduce_by_doubling(OperationQueue& queue, std::byte* buffer, std::size_t by
     const int node = queue.map.node;
     const int twice = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes)));
     const int paired =
-        2 * (nodes - twice);  // the first nodes, which go in twos so that a power of two is left
+        2 * (nodes - twice);  // the first nodes, which are paired so that a power of two remains
     std::vector<std::byte> arrived(bytes);
     const bool steps_aside = node < paired && node % 2 == 0;
     if (steps_aside) {

@@ -9,7 +9,7 @@
 namespace dtrain::comm {
 namespace {
 
-int agreed_by = 0;  // ranks
+int agreed_by = 0;  // number of ranks
 bool broken = false;
 
 }  // namespace

@@ -4,20 +4,20 @@
 
 namespace dtrain::comm {
 
-/// So many ranks, all of a communicator, are about to throw the same error; 0: none. Holds until the next
-/// operation of any MPI communicator.
+/// Records that `ranks` ranks, all of a communicator, are about to throw the same error; 0: none. Reset by
+/// the next operation of any MPI communicator.
 void note_agreed_failure(int ranks);
 bool failure_is_agreed_by(int ranks);
 
-/// All of MPI's ranks throw it, so that ending MPI while unwinding waits for nobody.
+/// True if all MPI ranks throw it, so that MPI can be finalised during unwinding.
 bool failure_is_agreed();
 
-/// Some communicator waited in vain: from now on nothing waits for other ranks.
+/// A communicator's deadline has passed: from now on nothing waits for other ranks.
 void note_broken();
 bool is_broken();
 
-/// True when this rank must not wait for others in a destructor: MPI has ended, or an exception unwinds that
-/// the others know nothing of, or a wait was in vain.
+/// True if this rank must not wait for others in a destructor: MPI has ended, an exception that the others do
+/// not know of is unwinding the stack, or a deadline has passed.
 bool leaves_alone();
 
 }  // namespace dtrain::comm

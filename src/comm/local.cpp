@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::align_val_t at_a_page{memory_page};
 
-/// A world of one: what it would get from others it has, and messages to itself wait for their receivers.
+/// A world of one rank: collective operations return its own data, and messages to itself wait for their
+/// receivers.
 class LocalBackend final : public CommunicatorBackend {
   public:
     int rank() const override { return 0; }

@@ -11,16 +11,16 @@
 
 namespace dtrain::comm {
 
-/// Whose memory is that several processes see. The stores that hand it on release what was done with it
-/// before, and who takes it acquires: nothing else orders the bytes of a message between processes.
+/// Owner of memory that several processes share. The stores that pass it on have release semantics, and
+/// taking it acquires: nothing else orders the bytes of a message between processes.
 enum class LentTo : std::uint32_t {
     nobody,
-    writer,  ///< who has asked for it
-    reader   ///< whom the message is for
+    writer,  ///< the rank that requested it
+    reader   ///< the receiver of the message
 };
 static_assert(std::atomic<LentTo>::is_always_lock_free);
 
-/// Gives a message's memory back to this process, or to those that share it.
+/// Returns a message's memory to this process, or to the processes that share it.
 struct ReturnMessage {
     std::atomic<LentTo>* lent_to = nullptr;
     std::shared_ptr<const void> keeps = {};
@@ -32,19 +32,19 @@ struct ReturnMessage {
     }
 };
 
-/// Bytes of a message. Movable; memory is kept when it gets shorter, and is not set to zero when it grows.
+/// Bytes of a message. Movable; shrinking keeps the memory, and growing does not zero it.
 class MessageBytes {
   public:
-    /// Memory that several processes see.
+    /// Memory that several processes share.
     struct Lent {
         std::byte* memory = nullptr;
         std::size_t capacity = 0;
         std::atomic<LentTo>* lent_to = nullptr;
-        std::shared_ptr<const void> keeps;  ///< the memory where it is
+        std::shared_ptr<const void> keeps;  ///< keeps the memory alive
     };
 
     MessageBytes() = default;
-    /// Gives the memory back when it ends, or grows beyond it.
+    /// Returns the memory when it is destroyed, or grows beyond it.
     MessageBytes(Lent lent, std::size_t size)
         : memory_(lent.memory, ReturnMessage{lent.lent_to, std::move(lent.keeps)}),
           size_(size),
@@ -57,13 +57,13 @@ class MessageBytes {
     std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
 
     bool is_lent() const { return memory_.get_deleter().lent_to != nullptr; }
-    /// Ends, and leaves what it was lent to the message's reader, who gives it back.
+    /// Destroys this object and leaves the lent memory to the message's reader, who returns it.
     void leave_to_reader() && {
         memory_.get_deleter().lent_to->store(LentTo::reader, std::memory_order_release);
         memory_.release();
     }
 
-    /// The bytes that stay keep their values.
+    /// The bytes that remain keep their values.
     void resize(std::size_t size);
 
   private:

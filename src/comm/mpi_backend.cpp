@@ -89,7 +89,7 @@ class MpiBackend final : public CommunicatorBackend {
         const auto& ranks = queue_.map.neighbours();
         for (std::size_t i = 0; i < ranks.size(); ++i)
             parts[static_cast<std::size_t>(ranks[i])] = window->part(static_cast<int>(i));
-        // The window ends with this back end, which is kept, at the latest.
+        // Keeps this backend alive, which frees the window at the latest.
         struct Owner {
             std::shared_ptr<CommunicatorBackend> backend;
             std::shared_ptr<Window> window;
@@ -98,7 +98,7 @@ class MpiBackend final : public CommunicatorBackend {
     }
 
     std::shared_ptr<CommunicatorBackend> split(int color, int key) override {
-        // MPI's own waits have no deadline: all ranks are here when they begin.
+        // MPI's own waits have no deadline: this makes sure that all ranks have arrived before they begin.
         run({.operation = Operation::barrier});
         MPI_Comm part = MPI_COMM_NULL;
         check(MPI_Comm_split(collectives_, color, key, &part), "MPI_Comm_split");
@@ -158,7 +158,7 @@ class MpiBackend final : public CommunicatorBackend {
         return {this, handle};
     }
 
-    /// Ends the windows that no rank uses any longer.
+    /// Frees the windows that no rank uses any longer.
     void free_released() {
         std::vector<std::uint8_t> released;
         for (const auto& window : windows_) released.push_back(window.use_count() == 1 ? 1 : 0);

@@ -10,7 +10,7 @@
 
 namespace dtrain::comm {
 
-/// A back end over a copy of `parent`. Collective over it. @throws MpiError, UsageError, Error
+/// A backend over a duplicate of `parent`. Collective over it. @throws MpiError, UsageError, Error
 std::shared_ptr<CommunicatorBackend> mpi_backend(MPI_Comm parent);
 
 }  // namespace dtrain::comm

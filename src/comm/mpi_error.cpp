@@ -14,7 +14,7 @@ class MpiCategory final : public std::error_category {
     std::string message(int code) const override {
         char text[MPI_MAX_ERROR_STRING];
         int length = 0;
-        // MPI 3 has names for its codes only while it runs.
+        // MPI 3 provides error strings only while it is running.
         if (!comm::mpi_is_running() || MPI_Error_string(code, text, &length) != MPI_SUCCESS)
             return "MPI error " + std::to_string(code);
         return {text, static_cast<std::size_t>(length)};

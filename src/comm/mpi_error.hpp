@@ -8,7 +8,7 @@
 
 namespace dtrain::comm {
 
-/// MPI is initialised and not yet ended.
+/// True if MPI is initialised and not yet finalised.
 bool mpi_is_running();
 
 /// @throws MpiError naming the operation unless `code` is MPI_SUCCESS

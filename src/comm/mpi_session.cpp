@@ -26,7 +26,7 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
     const comm::StartWatch watch(environment, comm::deadline_of(environment));
     int provided = MPI_THREAD_SINGLE;
     comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
-    // What belongs to no communicator of ours is reported through these two.
+    // Errors outside our own communicators are reported through these two.
     comm::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     comm::check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     if (provided < MPI_THREAD_FUNNELED)
@@ -48,8 +48,8 @@ MpiSession::~MpiSession() {
     comm::end_help();
     const bool unwinding = std::uncaught_exceptions() > exceptions_;
     if ((unwinding && !comm::failure_is_agreed()) || comm::is_broken()) {
-        // MPI_Finalize would wait for ranks that know nothing of this rank's failure, or hang. The catcher
-        // says what happened and ends the job with a status: abort_job().
+        // MPI_Finalize would wait for ranks that do not know of this rank's failure, or hang. The code that
+        // catches the exception reports it and ends the job with a status: abort_job().
         return;
     }
     world_.reset();

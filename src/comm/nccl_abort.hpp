@@ -7,8 +7,8 @@
 
 namespace dtrain::comm {
 
-/// Calls something that may never return, in a thread, and `meanwhile` while it has not. False when it has
-/// not returned within the limit: its thread is left alone then, and the process should end.
+/// Runs `call`, which may never return, in a thread, and calls `meanwhile` until it returns. False if it has
+/// not returned within the limit: its thread is then abandoned, and the process should end.
 bool ends_within(std::chrono::milliseconds limit, std::function<void()> call,
                  const std::function<void()>& meanwhile);
 

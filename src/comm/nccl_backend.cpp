@@ -121,8 +121,9 @@ class NcclBackend final : public CommunicatorBackend {
     }
 
     std::shared_ptr<CommunicatorBackend> split(int color, int key) override {
-        // A new id over the part of the MPI communicator, not ncclCommSplit: each part has its own deadline
-        // and its own end then, whatever becomes of this one, and older NCCLs can do it too.
+        // Makes a new id over the part of the MPI communicator instead of calling ncclCommSplit: each part
+        // then has its own deadline and lifetime, independent of this communicator, and it works with older
+        // NCCL versions.
         auto options = options_;
         options.name = fmt::format("{}/{}.{}", options_.name, ++parts_made_, color);
         options.ids = 0;
@@ -154,7 +155,7 @@ class NcclBackend final : public CommunicatorBackend {
             throw NcclError(
                 fmt::format("{} between memory of the host and of the GPU: both must be on one side",
                             name_of(call.operation)));
-        // A rank without anything to send or receive has no memory to tell by what way the others go.
+        // A rank with nothing to send or receive has no memory that shows which transport the others use.
         if (some_on_host && is_exchange(call))
             throw NcclError("all_to_allv of memory of the host: take the communicator over MPI");
         return some_on_host;

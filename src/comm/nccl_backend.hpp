@@ -11,12 +11,12 @@
 
 namespace dtrain::comm {
 
-/// Makes the part of it that is NCCL's, for the ranks of a communicator. Collective. @throws NcclError on all
+/// Creates the NCCL part of a backend, for the ranks of a communicator. Collective. @throws NcclError on all
 /// ranks
 using MakeNcclPort =
     std::function<std::unique_ptr<NcclPort>(const Communicator& over_mpi, const NcclOptions& options)>;
 
-/// Operations on memory of GPUs by NCCL, on memory of the host over MPI. Collective.
+/// Operations on GPU memory through NCCL, on host memory through MPI. Collective.
 std::shared_ptr<CommunicatorBackend> nccl_backend(const Communicator& over_mpi, const NcclOptions& options,
                                                   const MakeNcclPort& make_port);
 

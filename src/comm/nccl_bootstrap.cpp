@@ -35,7 +35,7 @@ std::vector<NcclUniqueId> share_nccl_unique_ids(const Communicator& communicator
         communicator.broadcast(std::span(all), 0);
         return all;
     }
-    // Where other ranks put theirs, this one has zeros: one sum brings all to all.
+    // This rank has zeros where other ranks put their ids: one sum distributes all ids.
     std::vector<std::uint8_t> bytes(all.size() * sizeof(NcclUniqueId));
     std::memcpy(bytes.data(), all.data(), bytes.size());
     communicator.allreduce(std::span(bytes));

@@ -13,11 +13,11 @@ namespace dtrain::comm {
 
 using dtrain::NcclError;
 
-/// Rank 0 makes an ncclUniqueId and all ranks get it. Collective.
-/// @throws NcclError on all ranks with NCCL's own reason.
+/// Rank 0 creates an ncclUniqueId and all ranks receive it. Collective. @throws NcclError on all ranks with
+/// NCCL's own reason.
 NcclUniqueId share_nccl_unique_id(const Communicator& communicator);
 
-/// The same with several ids, each made by the first of the ranks that will meet there (nccl_ids.hpp).
+/// The same with several ids, each created by the first of the ranks that use it (nccl_ids.hpp).
 /// @param ids 1 to the number of ranks
 std::vector<NcclUniqueId> share_nccl_unique_ids(const Communicator& communicator, int ids);
 

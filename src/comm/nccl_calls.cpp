@@ -66,7 +66,7 @@ NcclAnswer answer_of(cudaError_t error, const char* call) {
 
 void check(cudaError_t error, const char* call) {
     if (error == cudaSuccess) return;
-    cudaGetLastError();  // it was told: later calls must not tell it again
+    cudaGetLastError();  // clears the error, which has been reported: later calls must not report it again
     throw NcclError(words_of(error, call));
 }
 

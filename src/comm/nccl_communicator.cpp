@@ -21,7 +21,7 @@
 namespace dtrain {
 namespace {
 
-/// NCCL refuses them too, one by one.
+/// NCCL also refuses them, but on each rank separately.
 void refuse_different_nccls(const Communicator& ranks, const std::string& own) {
     std::vector<comm::HostVersion> all;
     const auto hosts = ranks.allgather(host_name());

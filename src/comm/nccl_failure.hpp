@@ -12,10 +12,10 @@
 
 namespace dtrain::comm {
 
-/// For a failure that came without a code of NCCL's.
+/// For a failure without an NCCL error code.
 inline constexpr int nccl_internal_error = 3;
 
-/// Where a rank was when it gave up.
+/// State of a rank when it gave up.
 struct NcclWait {
     std::string_view operation;
     std::uint64_t number = 0;
@@ -23,10 +23,10 @@ struct NcclWait {
     int rank = 0;
 };
 
-/// What it throws: an NcclError that names the ranks on which something failed, or a CommunicatorTimeout that
-/// names those that are missing. Pure.
+/// The exception to throw: an NcclError naming the ranks on which something failed, or a CommunicatorTimeout
+/// naming the missing ones. Pure.
 /// @param own_reason why this rank failed, if it did
-/// @param afterwards to be added to the message
+/// @param afterwards appended to the message
 std::exception_ptr nccl_failure(const NcclWait& wait, const Absence& absence, const std::string& own_reason,
                                 const std::string& afterwards);
 

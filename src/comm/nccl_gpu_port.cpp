@@ -17,7 +17,7 @@
 namespace dtrain::comm {
 namespace {
 
-/// The GPU of a communicator while it is worked with; whoever called has chosen another one, perhaps.
+/// Selects the GPU of a communicator while it is in use; the caller may have selected another one.
 class OnDevice {
   public:
     explicit OnDevice(int device) {
@@ -53,7 +53,8 @@ class GpuPort final : public NcclPort {
     }
 
     ~GpuPort() override {
-        // What was not ended belongs to a GPU that may never finish: it goes with the process.
+        // Objects that were not ended belong to a GPU that may never finish: they are left to the end of the
+        // process.
         if (!ended_) return;
         for (const auto event : marks_) cudaEventDestroy(event);
         for (const auto event : forked_) cudaEventDestroy(event);
@@ -117,7 +118,7 @@ class GpuPort final : public NcclPort {
     }
 
     std::string why_not_captured() const override {
-        constexpr int min = 11030;  // of CUDA, says NCCL's guide; all NCCLs that this builds with can do it
+        constexpr int min = 11030;  // CUDA version, by the NCCL guide; all supported NCCLs can do it
         int driver = 0;
         cudaDriverGetVersion(&driver);
         if (driver == 0 || driver >= min) return "";
@@ -125,7 +126,7 @@ class GpuPort final : public NcclPort {
                            cuda_version_text(driver));
     }
 
-    // A captured stream that another one waits for is captured with it.
+    // A stream that waits for a captured stream is captured with it.
     NcclAnswer fork(const Call& call) override {
         return issue({&call, 1});
     }
@@ -217,7 +218,7 @@ class GpuPort final : public NcclPort {
     }
 
   private:
-    /// The next operation begins when what computes now has been done, and does not hold up what comes later.
+    /// Makes the next operation start after the computations enqueued so far, without delaying later ones.
     NcclAnswer follow() {
         for (const auto error : {cudaEventRecord(ready_, compute_), cudaStreamWaitEvent(stream_, ready_, 0)})
             if (error != cudaSuccess) return answer_of(error, "cudaStreamWaitEvent");

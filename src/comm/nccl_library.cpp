@@ -15,7 +15,7 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr std::size_t max_bytes = 64 << 20;  // of a section; code for GPUs, the bulk, is in others
+constexpr std::size_t max_bytes = 64 << 20;  // of a section; GPU code, the bulk, is in other sections
 
 bool read_all(int file, void* to, std::size_t size, std::uint64_t offset) {
     return read_at(file, to, size, static_cast<std::int64_t>(offset)) == size;
@@ -28,7 +28,7 @@ std::optional<std::string> section_text(int file, const Elf64_Shdr& section) {
     return text;
 }
 
-/// Its constants; "" of what is no library of 64 bits.
+/// Its constants; "" if it is not a 64-bit library.
 std::string constants_of(const std::filesystem::path& library) {
     const FileDescriptor file(::open(library.c_str(), O_RDONLY | O_CLOEXEC));
     Elf64_Ehdr header{};

@@ -10,18 +10,18 @@
 
 namespace dtrain::comm {
 
-/// Memory that a NCCL communicator knows. What nobody holds any longer is freed when nothing is under way,
-/// always before the communicator ends: whoever holds memory keeps that.
+/// Memory registered with a NCCL communicator. Released memory is freed when no operation is pending, always
+/// before the communicator ends: owners of memory keep the communicator alive.
 class NcclMemory {
   public:
     explicit NcclMemory(NcclPort& port) : port_(port) {}
     NcclMemory(const NcclMemory&) = delete;
     NcclMemory& operator=(const NcclMemory&) = delete;
 
-    /// An owner of it, which keeps the back end too.
+    /// An owner of the memory, which also keeps the backend alive.
     std::shared_ptr<void> keep(const NcclPort::Memory& memory, std::shared_ptr<CommunicatorBackend> backend);
 
-    /// While no operation is under way.
+    /// Call while no operation is pending.
     void free_released();
 
   private:

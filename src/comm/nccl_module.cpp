@@ -21,7 +21,7 @@ NcclUnavailable unavailable(const std::string& reason, const std::string& remedy
 }
 
 const NcclModule& in_file() try {
-    // A library that is older than the module knows not all of its calls: those that there are say so.
+    // A library older than the module lacks some of its symbols: the available ones are used to report that.
     using Open = const NcclModule* (*)();
     const auto open = reinterpret_cast<Open>(
         open_module({"libdtrain_nccl.so", "DTRAIN_NCCL_MODULE", "dtrain_open_nccl"}, RTLD_LAZY));

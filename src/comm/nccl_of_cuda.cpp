@@ -18,7 +18,7 @@
 namespace dtrain::comm {
 namespace {
 
-/// Of the library that this process has loaded, which keeps it.
+/// Of the loaded library; computed once.
 const std::string& cuda_of_loaded_nccl() {
     static const std::string cuda = [] {
         Dl_info library{};

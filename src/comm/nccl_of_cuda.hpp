@@ -4,5 +4,5 @@
 
 #include "comm/nccl_module.hpp"
 
-/// The module's own front, for programs that it is linked into.
+/// The module's entry point, for programs that it is linked into.
 extern "C" const dtrain::comm::NcclModule* dtrain_open_nccl();

@@ -14,52 +14,53 @@
 
 namespace dtrain::comm {
 
-/// Where memory is.
+/// Location of memory.
 enum class MemoryPlace : std::uint8_t { nowhere, host, this_gpu, other_gpu };
 
-/// One communicator of NCCL and its stream on one GPU, as the queue of operations needs it. No call waits for
-/// other ranks, so that what waits can look after deadlines and after MPI.
+/// One NCCL communicator and its stream on one GPU, in the form that the operation queue needs. No call waits
+/// for other ranks, so that the waiting rank can check deadlines and progress MPI.
 class NcclPort {
   public:
     virtual ~NcclPort() = default;
 
     virtual NcclAnswer join() = 0;
-    /// One operation, or several messages as one group, in the order of the streams.
+    /// Issues one operation, or several messages as one group, in stream order.
     virtual NcclAnswer issue(std::span<const Call> calls) = 0;
-    /// What has become of the last of these calls, or of the communicator.
+    /// State of the last of these calls, or of the communicator.
     virtual NcclAnswer status() = 0;
-    /// Puts a mark behind all that was issued; the GPU reaches it when it has done that.
+    /// Records an event after everything issued so far; it is reached once the GPU has executed that.
     virtual std::size_t mark() = 0;
-    virtual NcclAnswer reached(std::size_t mark) = 0;  ///< a mark that was reached is gone
+    virtual NcclAnswer reached(std::size_t mark) = 0;  ///< an event that was reached is released
 
-    /// Why operations cannot be captured; "" when they can.
+    /// Why operations cannot be captured; "" if they can.
     virtual std::string why_not_captured() const = 0;
-    /// While the stream that computes is captured: issue(), of one; then, once it is done, a mark behind it.
+    /// While the computing stream is being captured: issue() of one call; then, once it is done, an event
+    /// after it.
     virtual NcclAnswer fork(const Call& call) = 0;
     virtual std::size_t forked() = 0;
-    /// What the stream that computes is given from now on waits for it. @throws NcclError
+    /// Makes later work of the computing stream wait for it. @throws NcclError
     virtual void join(std::size_t forked) = 0;
-    /// As mark(), behind all that the stream was given that computes.
+    /// Like mark(), but after everything enqueued in the computing stream.
     virtual std::size_t mark_computed() = 0;
 
     virtual NcclAnswer leave() = 0;
-    /// After leave() is done.
+    /// Call after leave() is done.
     virtual void end() = 0;
 
-    /// What aborts the communicator, for another thread; may last for ever and outlive this. No call of this
-    /// but reached() and the destructor may follow.
+    /// A function that aborts the communicator, for another thread; it may never return and may outlive this
+    /// object. Afterwards only reached() and the destructor may be called.
     virtual std::function<void()> aborter() = 0;
 
     virtual MemoryPlace place_of(const void* memory) const = 0;
 
-    /// Memory of the GPU that NCCL knows, zeroed. @throws NcclError
+    /// GPU memory registered with NCCL, zeroed. @throws NcclError
     struct Memory {
         std::byte* data = nullptr;
         std::size_t bytes = 0;
         void* registration = nullptr;
     };
     virtual Memory allocate(std::size_t bytes) = 0;
-    /// While no operation is under way.
+    /// Call while no operation is pending.
     virtual void free(const Memory& memory) = 0;
 
     virtual int device() const = 0;

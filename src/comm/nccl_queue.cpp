@@ -110,7 +110,7 @@ void NcclQueue::wait(std::uint64_t number) {
     if (completed_ < number) {
         if (failure_) std::rethrow_exception(failure_);
         let_messages_go();
-        // Asking a GPU takes its time: few polls, then others have the processor.
+        // Polling a GPU is slow: poll a few times, then yield the processor.
         Backoff backoff(true);
         while (completed_ < number) {
             if (go_on({})) {
@@ -153,7 +153,8 @@ bool NcclQueue::go_on_running(NcclPoll polled) {
     for (; !running_.empty(); any = true) {
         auto& batch = running_.front();
         if (batch.mark) {
-            // While something is handed over the communicator is "in progress", and no news.
+            // While a call is being issued the communicator is "in progress", which says nothing about this
+            // batch.
             const auto nccl = issuing_ ? NcclAnswer{} : port_.status();
             const auto gpu = port_.reached(*batch.mark);
             polled.nccl = nccl.state;
@@ -275,7 +276,7 @@ std::string NcclQueue::abort() {
         try {
             failure_monitor_.let_mpi_work();
         } catch (const MpiError&) {
-            // What is told is why there is an abort.
+            // The error to report is the reason for the abort.
         }
     };
     const auto meanwhile = [&] {
@@ -289,7 +290,7 @@ std::string NcclQueue::abort() {
                        std::chrono::duration<double>(abort_within_).count());
 }
 
-// NCCL's kernels end by themselves when it is aborted, and then the runs of graphs do.
+// After an abort NCCL's kernels end by themselves, and then so do the runs of graphs.
 void NcclQueue::destroy_graphs() {
     for (; !running_.empty(); running_.pop_front()) {
         const auto& mark = running_.front().mark;

@@ -20,40 +20,41 @@
 
 namespace dtrain::comm {
 
-/// The operations of one NCCL communicator, in the order in which they were started. One at a time is handed
-/// over to NCCL, which may take its time for it; many may wait for the GPU. Messages are kept until something
-/// else is started, or until somebody tests or waits, and then go as one group: NCCL's do not pass each
-/// other.
+/// The operations of one NCCL communicator, in the order in which they were started. One at a time is issued
+/// to NCCL, which may take some time; many may be pending on the GPU. Messages are held back until something
+/// else is started, or until somebody tests or waits, and are then issued as one group: NCCL does not let
+/// messages overtake each other.
 ///
-/// A failure on this rank, the deadline, or another rank's word end everything: the others are told, NCCL is
-/// aborted in a thread that has a deadline of its own, and from then on every call throws the same.
+/// A failure on this rank, the deadline, or a notification of another rank ends everything: the others are
+/// notified, NCCL is aborted in a thread that has its own deadline, and from then on every call throws the
+/// same exception.
 class NcclQueue {
   public:
     NcclQueue(NcclPort& port, FailureMonitor& failure_monitor, std::chrono::milliseconds abort_within);
     NcclQueue(const NcclQueue&) = delete;
     NcclQueue& operator=(const NcclQueue&) = delete;
 
-    /// Makes the communicator. @throws NcclError, CommunicatorTimeout, like all that follows
+    /// Creates the communicator. @throws NcclError, CommunicatorTimeout, as all following functions
     void join();
 
     std::uint64_t start(const Call& call);
     bool test(std::uint64_t number);
     void wait(std::uint64_t number);
 
-    /// Waits for all operations; the stream that computes may be captured then.
+    /// Waits for all operations; afterwards the computing stream may be captured.
     void begin_capture();
-    /// After that, when what was captured in vain is destroyed: NCCL's abort waits for it, and so begins here
-    /// when something failed meanwhile. @throws what has ended everything
+    /// Call it after the capture, once a failed capture is destroyed: NCCL's abort waits for that, so after a
+    /// failure during the capture it starts here. @throws the failure that ended everything
     void end_capture();
-    /// Hands one over to the graph of the stream that computes, and waits until it is there. Nothing else
-    /// is under way.
+    /// Issues an operation into the captured graph of the computing stream and waits until it is part of it.
+    /// No other operation may be pending.
     void capture(const Call& call);
-    /// @throws what has ended everything, here or on another rank
+    /// @throws the failure that ended everything, on this or another rank
     void expect_all_well();
-    /// What the stream that computes was given up to now is an operation that goes on, whose number this is.
-    /// Nothing else is under way but those.
+    /// Treats everything enqueued in the computing stream so far as a pending operation; returns its number.
+    /// No operations but such runs may be pending.
     std::uint64_t note_run();
-    /// What may be done only after a failure, and has to be for NCCL's abort to return.
+    /// Sets a function that may only be called after a failure, and must be for NCCL's abort to return.
     void on_failure(std::function<void()> destroy) { destroys_.push_back(std::move(destroy)); }
 
     /// Waits for all operations.
@@ -64,7 +65,7 @@ class NcclQueue {
     bool is_idle() const { return completed_ == started_; }
 
   private:
-    /// What goes to NCCL as one: a collective operation, or messages.
+    /// What is issued to NCCL together: a collective operation, or messages.
     struct Batch {
         NcclPhase hand_over = NcclPhase::issuing;
         std::uint64_t first = 0;
@@ -78,7 +79,7 @@ class NcclQueue {
     bool takes_messages(const Batch& batch) const;
     void let_messages_go() { messages_go_ = started_; }
 
-    /// Looks whether anything can go on; true when something did.
+    /// Checks whether anything can progress; true if something did.
     bool go_on(const NcclPoll& polled);
     bool go_on_running(NcclPoll polled);
     bool go_on_issuing(NcclPoll polled);
@@ -106,7 +107,7 @@ class NcclQueue {
     std::map<std::uint64_t, std::exception_ptr> refused_;
     std::exception_ptr failure_;
     bool is_capturing_ = false;
-    std::function<void()> abort_later_;  ///< after a failure while something is captured
+    std::function<void()> abort_later_;  ///< after a failure during a capture
     std::vector<std::function<void()>> destroys_;
 };
 

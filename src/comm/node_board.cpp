@@ -25,7 +25,7 @@ std::uint32_t* futex_of(Word& word) {
     return std::endian::native == std::endian::little ? halves : halves + 1;
 }
 
-/// A number and its operation are one word, so that nobody reads the one without the other.
+/// A number and its operation are one word, so that they are always read together.
 constexpr unsigned operation_bits = 8;
 static_assert(sizeof(Operation) * 8 <= operation_bits);
 
@@ -56,7 +56,7 @@ struct NodeBoard::Transport {
     std::atomic<std::uint64_t> finished;
     std::atomic<std::uint64_t> waits_in;  ///< numbered()
     std::atomic<std::uint64_t> failure;
-    alignas(64) std::atomic<std::uint64_t> alarm;  // of the first rank only
+    alignas(64) std::atomic<std::uint64_t> alarm;  // first rank only
     Announcement announcements[ring];
     alignas(4096) std::byte slots[NodeBoard::slots][slot_bytes];
     std::byte pieces[2][2][piece_bytes];
@@ -156,8 +156,8 @@ const Announcement& NodeBoard::announcement(int rank, std::uint64_t number) cons
 }
 
 void NodeBoard::note_finished(std::uint64_t number) {
-    // What the others said they had finished comes with the announcements, which were read anyhow. A rank
-    // that has not waited for the others learns only by this load that they have read what it writes next.
+    // The others' `finished` values come with the announcements, which have been read anyway. A rank that has
+    // not waited for the others learns only from this load that they have read the slots that it writes next.
     auto min = number;
     for (int other = 0; other < size_; ++other)
         min = std::min(min, announcement(other, number).finished.load(std::memory_order_acquire));

@@ -8,8 +8,8 @@
 
 namespace dtrain::comm {
 
-/// "dtrain: TEXT" on stderr, by one rank of each node, where all say the same; by each that no launcher or
-/// mpi_world() has given its number yet.
+/// Prints "dtrain: TEXT" on stderr, on one rank of each node, for messages that are the same on all ranks; on
+/// every rank whose local rank is not yet known from a launcher or mpi_world().
 void first_of_node_reports(std::string_view text, const Environment& environment);
 
 }  // namespace dtrain::comm

@@ -63,7 +63,7 @@ bool is_crowded(MPI_Comm node) {
     check(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
     cpu_set_t processors;
     CPU_ZERO(&processors);
-    // Machines with more processors than the set has room for are not crowded.
+    // Machines with more processors than the set has room for do not count as crowded.
     int unknown = ::sched_getaffinity(0, sizeof(processors), &processors) == 0 ? 0 : 1;
     check(MPI_Allreduce(MPI_IN_PLACE, &processors, sizeof(processors), MPI_BYTE, MPI_BOR, node),
           "MPI_Allreduce");

@@ -8,29 +8,29 @@
 
 namespace dtrain::comm {
 
-/// Where the ranks of a communicator are.
+/// The nodes of a communicator's ranks.
 struct NodeMap {
     std::vector<int> node_of;                ///< by rank
     std::vector<std::vector<int>> ranks_of;  ///< by node, in order
     int node = 0;                            ///< of this rank
-    int node_rank = 0;                       ///< this rank among those of its node
+    int node_rank = 0;                       ///< local rank of this rank
 
     int nodes() const { return static_cast<int>(ranks_of.size()); }
     const std::vector<int>& neighbours() const { return ranks_of[static_cast<std::size_t>(node)]; }
 };
 
-/// From the lowest rank of each rank's node.
+/// Derives the map from the lowest rank of each rank's node.
 NodeMap make_node_map(const std::vector<int>& lowest_on_node, int rank);
 
-/// A communicator of the ranks that share memory with this one; with `ranks_per_node` > 0 of those of them
-/// among as many consecutive ranks of MPI_COMM_WORLD, so that tests have several nodes on one machine.
-/// Collective. To be freed by the caller.
+/// A communicator of the ranks that share memory with this one; with `ranks_per_node` > 0, only those among
+/// as many consecutive ranks of MPI_COMM_WORLD, so that tests have several nodes on one machine. Collective.
+/// Must be freed by the caller.
 MPI_Comm split_by_node(MPI_Comm communicator, int ranks_per_node);
 
 /// Collective.
 NodeMap map_nodes(MPI_Comm communicator, MPI_Comm node);
 
-/// True when the ranks of the node may use fewer processors than they are. Collective over the node.
+/// True if there are fewer usable processors than ranks on the node. Collective over the node.
 bool is_crowded(MPI_Comm node);
 
 }  // namespace dtrain::comm

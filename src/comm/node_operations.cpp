@@ -12,7 +12,7 @@
 namespace dtrain::comm {
 namespace {
 
-// Sums that are used at once stay in the second-level cache.
+// A result that is used at once stays in the second-level cache.
 constexpr std::size_t used_at_once = std::size_t{64} << 10U;
 
 ReduceLoop loop_of(const OperationQueue& queue, const Call& call) {
@@ -102,7 +102,7 @@ Task gather(OperationQueue& queue, const Call& call) {
         });
 }
 
-/// Blocks one after the other, with lengths by rank.
+/// Consecutive blocks with lengths by rank.
 std::vector<Segment> segments_of(const std::vector<std::size_t>& counts) {
     std::vector<Segment> segments;
     std::size_t first = 0;
@@ -130,7 +130,7 @@ Task exchange(OperationQueue& queue, const Call& call, std::size_t max) {
         });
 }
 
-/// The operation on data that are all in slots.
+/// The operation if all data are in slots.
 void finish_short(OperationQueue& queue, const Call& call, std::uint64_t number) {
     const auto bytes = call.bytes();
     const auto rank = static_cast<std::size_t>(queue.board.rank());
@@ -159,7 +159,7 @@ void finish_short(OperationQueue& queue, const Call& call, std::uint64_t number)
     }
 }
 
-/// Its share, in all ranks' buffers.
+/// Reduces this rank's share, in all ranks' buffers.
 void reduce_share(OperationQueue& queue, const Call& call, const Agreement& agreement) {
     const auto share = share_of(call.bytes(), queue.board.rank(), queue.board.size());
     aim(queue, agreement, share.first);
@@ -167,7 +167,7 @@ void reduce_share(OperationQueue& queue, const Call& call, const Agreement& agre
     queue.board.step();
 }
 
-/// Buffers that only their owners reach.
+/// Reduces buffers that are not in shared memory.
 Task reduce_the_way(OperationQueue& queue, const Call& call, Way way, std::uint64_t number) {
     return way == Way::reads
                ? reduce_from_others(queue, call.receive, call.bytes(), number, loop_of(queue, call))
@@ -220,7 +220,7 @@ Task on_one_node(OperationQueue& queue, Call call, std::uint64_t number) {
     co_await Waiting{{.what = Wait::For::come, .value = number}};
     const auto agreement = agree(queue, call, number);
     if (call.operation == Operation::allreduce && agreement.offset) {
-        reduce_share(queue, call, agreement);  // short ones notice that there is one coroutine less
+        reduce_share(queue, call, agreement);  // one coroutine less, which is measurable for short operations
         co_await all_steps(queue);
     } else if (call.operation == Operation::allreduce) {
         co_await reduce_in_node(queue, call, agreement, number);

@@ -7,19 +7,19 @@
 
 namespace dtrain::comm {
 
-/// A collective operation whose ranks are all on one node: no call of MPI is made.
+/// A collective operation whose ranks are all on one node: makes no MPI calls.
 Task on_one_node(OperationQueue& queue, Call call, std::uint64_t number);
 
-/// The parts of operations on several nodes that stay inside of a node.
+/// The parts of operations over several nodes that stay within a node.
 
-/// Reduces every rank's call.receive in all of them.
+/// Reduces every rank's call.receive, in place on all of them.
 Task reduce_in_node(OperationQueue& queue, const Call& call, const Agreement& agreement,
                     std::uint64_t number);
 
-/// call.receive of the node's rank `root` to all the others.
+/// Copies call.receive of the node's rank `root` to all others.
 Task broadcast_in_node(OperationQueue& queue, const Call& call, const Agreement& agreement, int root);
 
-/// Hands this rank its share of call.receive, which is reduced.
+/// Passes this rank its share of call.receive, which has been reduced.
 void use_share(OperationQueue& queue, const Call& call);
 
 }  // namespace dtrain::comm

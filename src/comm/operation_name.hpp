@@ -9,7 +9,7 @@
 
 namespace dtrain::comm {
 
-/// "allreduce": as users call it.
+/// "allreduce": the name of the Communicator's function.
 constexpr std::string_view name_of(Operation operation) {
     constexpr std::string_view names[] = {"barrier",    "allreduce", "reduce_scatter",   "reduce_shares",
                                           "all_gather", "broadcast", "all_to_all",       "all_to_allv",

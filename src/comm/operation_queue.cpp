@@ -18,17 +18,17 @@
 namespace dtrain::comm {
 namespace {
 
-// Who sleeps looks this often for deadlines and alarms, and lets MPI work: what this rank has sent, even as a
-// part of a collective operation that is over here, may arrive only while it calls MPI.
+// How often a sleeping rank checks for deadlines and alarms and progresses MPI: data that this rank has sent,
+// even in a collective operation that is complete here, may arrive only while it calls MPI.
 constexpr std::chrono::milliseconds short_sleep{1};
 constexpr std::chrono::milliseconds long_sleep{10};
 constexpr std::chrono::duration<double> short_sleeps_for{0.2};
-// For so long a wait for MPI lets only others have the processor.
+// During this time a wait for MPI only yields the processor.
 constexpr std::chrono::duration<double> no_sleep{0.05};
 
-/// Of this process: what goes on elsewhere must not stand still because this communicator waits.
+/// All queues of this process: while one communicator waits, the others must progress.
 std::vector<OperationQueue*>& groups() {
-    // Never destroyed: the progress thread may look here until the process ends.
+    // Never destroyed: the progress thread may access it until the process ends.
     static auto* all = new std::vector<OperationQueue*>;
     return *all;
 }
@@ -61,7 +61,7 @@ OperationQueue::OperationQueue(MPI_Comm all, MPI_Comm node, NodeMap where, std::
 OperationQueue::~OperationQueue() {
     const auto turn = take_turn();
     std::erase(groups(), this);
-    // What is unfinished belongs to MPI and to ranks that may still write there.
+    // Unfinished operations are referenced by MPI and by ranks that may still write to their buffers.
     for (auto number = completed_ + 1; number <= started_; ++number) task(number).abandon();
 }
 
@@ -226,7 +226,7 @@ void OperationQueue::give_up(std::chrono::duration<double> waited) {
         const auto number = completed_ + 1;
         const auto operation = board.announcement(board.rank(), number).operation;
         auto away = missing(number);
-        // The others' deadline was over when this wait had hardly begun: it is this rank that was late.
+        // The others' deadline passed when this wait had hardly begun: this rank was late.
         if (away.empty() && waited * 10 < deadline_) away.push_back({rank, "came too late"});
         throw timeout(name_of(operation), number, waited, std::move(away), rank);
     }
@@ -236,7 +236,7 @@ void OperationQueue::give_up(std::chrono::duration<double> waited) {
     throw timeout(name_of(operation), number, waited, missing(number), rank);
 }
 
-/// Who has another number among all ranks of the job is called by that one too: it is the one in reports.
+/// Adds the rank's number in the job if it differs: that is the one used in reports.
 std::vector<MissingRank> OperationQueue::missing(std::uint64_t number) {
     auto missing = side_channel_.missing(map, board, number);
     for (auto& [other, why] : missing)

@@ -22,13 +22,13 @@
 
 namespace dtrain::comm {
 
-/// What the operations of one communicator work with, and the queue in which they go on: each announces
-/// itself when it is started and gets its turn when all before it are complete, so that all ranks do the same
-/// things in the same order.
+/// The shared resources of one communicator's operations, and the queue in which they are processed: each
+/// announces itself when it is started and is processed once all before it are complete, so that all ranks do
+/// the same things in the same order.
 class OperationQueue {
   public:
-    /// Collective. `communicator` is of all ranks, `node` of those of this node; they belong to the caller. A
-    /// deadline of 0 s is none.
+    /// Collective. `communicator` has all ranks, `node` those of this node; both belong to the caller. A
+    /// deadline of 0 s means none.
     OperationQueue(MPI_Comm communicator, MPI_Comm node, NodeMap map, std::chrono::seconds deadline);
     OperationQueue(const OperationQueue&) = delete;
     OperationQueue& operator=(const OperationQueue&) = delete;
@@ -38,19 +38,19 @@ class OperationQueue {
     const NodeMap map;
     NodeBoard board;
     const OtherMemory other_memory;
-    FasterWay faster_way;  ///< of the node's first rank, who decides
+    FasterWay faster_way;  ///< of the node's first rank, which decides
     const int rank;
     const int size;
 
-    /// Room for a pointer per rank of the node, for use between two waits.
+    /// Space for one pointer per rank of the node, for use between two waits.
     std::vector<const std::byte*> sources;
     std::vector<std::byte*> destinations;
-    std::vector<std::byte> scratch;  ///< grows to what is needed
+    std::vector<std::byte> scratch;  ///< grows as needed
 
-    /// Where the ranks of the node have their parts of a window; null for those that have none.
+    /// The parts of a window of all ranks of the node; null for ranks without one.
     const std::vector<std::byte*>& parts_of(const Window& window);
 
-    /// Begins make(number), a Task. @throws CommunicatorTimeout when others have given up
+    /// Starts make(number), a Task. @throws CommunicatorTimeout if others have given up
     template <class Make>
     std::uint64_t start(const Make& make) {
         const auto number = next_number();
@@ -58,25 +58,26 @@ class OperationQueue {
         return number;
     }
 
-    /// Both rethrow what the operation threw. @throws CommunicatorTimeout
+    /// Both rethrow the operation's exception. @throws CommunicatorTimeout
     bool test(std::uint64_t number);
     void wait(std::uint64_t number);
 
-    /// The same for a message to or from one rank, which is no part of the queue.
+    /// The same for a message to or from one rank, which is not part of the queue.
     bool test(MPI_Request& request, const Call& call);
     void wait(MPI_Request& request, const Call& call);
 
-    /// Lets operations go on that can; true when one did.
+    /// Progresses operations that can continue; true if one did.
     bool progress();
 
-    /// True while an operation is not complete.
+    /// True while any operation is incomplete.
     bool works() const { return completed_ < started_; }
 
-    /// To be called when the program goes on while operations are under way.
+    /// Call it when the program continues while operations are pending.
     void note_absence() { ++absences_; }
     std::uint64_t absences() const { return absences_; }
 
-    /// progress() of all groups of this process that span nodes; true while one of them works.
+    /// Calls progress() on all queues of this process that span nodes; true while any of them has pending
+    /// operations.
     static bool let_all_go_on();
 
   private:
@@ -89,7 +90,7 @@ class OperationQueue {
     bool others_gave_up();
     bool is_too_late(std::chrono::duration<double> waited);
     void check_deadline(const Backoff& backoff);
-    /// Throws for the operation whose turn it is, or for the next one.
+    /// Throws for the operation at the front of the queue, or for the next one.
     [[noreturn]] void give_up(std::chrono::duration<double> waited);
     void check_others_wait();
     std::vector<MissingRank> missing(std::uint64_t number);
@@ -101,13 +102,13 @@ class OperationQueue {
     std::map<std::uint64_t, std::exception_ptr> failures_;
     int request_error_ = MPI_SUCCESS;
     std::map<std::uint64_t, std::vector<std::byte*>> parts_;
-    std::vector<int> world_ranks_;  // of all ranks
+    std::vector<int> world_ranks_;  // by rank of this communicator
     bool crowded_;
     std::chrono::seconds deadline_;
     SideChannel side_channel_;
 };
 
-/// To wait until every rank of the node has come as far as this one.
+/// Waits until every rank of the node has made as many steps as this one.
 inline Waiting all_steps(const OperationQueue& queue) {
     return {{.what = Wait::For::steps, .value = queue.board.steps()}};
 }

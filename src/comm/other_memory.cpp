@@ -16,7 +16,7 @@
 namespace dtrain::comm {
 namespace {
 
-/// False with errno set.
+/// Returns false with errno set.
 bool read_from(int process, std::uint64_t address, std::span<std::byte> to) {
     while (!to.empty()) {
         const iovec here{to.data(), to.size()};
@@ -34,7 +34,7 @@ bool read_from(int process, std::uint64_t address, std::span<std::byte> to) {
 OtherMemory::OtherMemory(MPI_Comm node) {
     int size = 0;
     check(MPI_Comm_size(node, &size), "MPI_Comm_size");
-    // A number that another process of the same id in another container would not have.
+    // A number that a process with the same id in another container does not have.
     const std::uint64_t mark =
         std::random_device{}() * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(::getpid());
     const std::uint64_t own[] = {static_cast<std::uint64_t>(::getpid()),
@@ -49,7 +49,7 @@ OtherMemory::OtherMemory(MPI_Comm node) {
             found != all[3 * rank + 2])
             readable = 0;
     }
-    // Nobody goes on, and changes its mark, before all have looked.
+    // No rank may continue, and change its mark, before all have read it.
     check(MPI_Allreduce(MPI_IN_PLACE, &readable, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
     is_readable_ = readable != 0;
 }

@@ -11,18 +11,18 @@
 
 namespace dtrain::comm {
 
-/// Reads memory of the other processes of a node that they do not share, where the system allows it
-/// (process_vm_readv: the same user, and no container or security module in between).
+/// Reads non-shared memory of the other processes of a node, if the system allows it (process_vm_readv: the
+/// same user, and no container or security module in between).
 class OtherMemory {
   public:
-    /// Finds out whether all ranks can read each other. Collective over `node`.
+    /// Determines whether all ranks can read each other. Collective over `node`.
     explicit OtherMemory(MPI_Comm node);
 
     /// The same on all ranks of the node.
     bool is_readable() const { return is_readable_; }
 
-    /// Fills `to` with what lies at `address` in the process of the node's rank `rank`.
-    /// @throws Error when that process has gone
+    /// Fills `to` from `address` in the process of the node's rank `rank`. @throws Error if that process has
+    /// ended
     void read(int rank, std::uint64_t address, std::span<std::byte> to) const;
 
   private:

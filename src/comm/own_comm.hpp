@@ -9,7 +9,7 @@
 
 namespace dtrain::comm {
 
-/// A communicator of MPI that is freed by all its ranks together.
+/// An MPI communicator that is freed by all its ranks together.
 class OwnComm {
   public:
     explicit OwnComm(MPI_Comm handle) : handle_(handle) {
@@ -26,7 +26,7 @@ class OwnComm {
     MPI_Comm handle_;
 };
 
-/// A communicator of its own keeps our messages apart from those of others.
+/// A separate communicator keeps our messages apart from those of others.
 inline MPI_Comm copy_of(MPI_Comm communicator) {
     MPI_Comm copy = MPI_COMM_NULL;
     check(MPI_Comm_dup(communicator, &copy), "MPI_Comm_dup");

@@ -8,11 +8,11 @@
 
 namespace dtrain::comm {
 
-/// This process' number among the ranks of its node, for who is given no communicator: 0 when no launcher
-/// started it, nothing when one did and nobody has called mpi_world() yet.
+/// This process' local rank, for code without a communicator: 0 if it was not started by a launcher; none if
+/// it was and mpi_world() has not been called yet.
 std::optional<int> own_node_rank(const Environment& environment);
 
-/// By mpi_world().
+/// Called by mpi_world().
 void note_own_node_rank(int rank);
 
 }  // namespace dtrain::comm

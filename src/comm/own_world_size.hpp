@@ -7,14 +7,14 @@
 
 namespace dtrain::comm {
 
-/// Ranks of the job, for who is given no communicator: those of mpi_world(), or as many as a launcher says
-/// that it has started. 1: this process alone.
+/// Number of ranks of the job, for code without a communicator: those of mpi_world(), or as many as the
+/// launcher reports. 1: this process alone.
 int own_world_size(const Environment& environment);
 
-/// By mpi_world().
+/// Called by mpi_world().
 void note_own_world_size(int ranks);
 
-/// Whether it is the default one, which never calls MPI.
+/// Whether it is a default-constructed communicator, which never calls MPI.
 bool is_default(const Communicator& communicator);
 
 }  // namespace dtrain::comm

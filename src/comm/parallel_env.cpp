@@ -25,7 +25,7 @@ std::string device_of(const Environment& environment) {
     return gpus.empty() ? "cpu" : "gpu:" + gpus.substr(0, gpus.find(','));
 }
 
-/// The other ranks may wait for this one for ever.
+/// The other ranks may otherwise wait for this one for ever.
 void notify_others_at_exit() {
     ::on_exit(
         [](int status, void*) {

@@ -14,7 +14,7 @@
 namespace dtrain::comm {
 namespace {
 
-// Rarely enough to leave the processor to who computes; sockets hold what arrives meanwhile.
+// Rarely enough to leave the processor to the computation; sockets buffer what arrives meanwhile.
 constexpr std::chrono::microseconds poll_interval{100};
 
 class ProgressThread {
@@ -55,7 +55,7 @@ class ProgressThread {
     std::condition_variable_any woken_;
     bool expected_ = false;
     bool asked_ = false;
-    std::jthread thread_;  // ends before what it works with
+    std::jthread thread_;  // ends before the members that it uses
 };
 
 ProgressThread& progress_thread() {

@@ -15,9 +15,9 @@ struct RankGpu {
     std::string said_by;
 };
 
-/// The rank's GPU where the user did not say which: that of FLAGS_selected_gpus (-1 when that is no number),
-/// or the only one, or that of the rank's number on its node. Pure.
-/// @param visible how many the process sees, where that is known
+/// The rank's GPU if the user did not choose one: that of FLAGS_selected_gpus (-1 if that is not a number),
+/// or the only one, or the one whose number is the rank's local rank. Pure.
+/// @param visible number of GPUs that the process sees, if known
 RankGpu gpu_of_rank(const Environment& environment, int node_rank, std::optional<int> visible = {});
 
 }  // namespace dtrain::comm

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-// One function, several bodies: the dynamic loader picks the widest instruction set that the processor has.
+// One function, several bodies: the dynamic loader selects the widest instruction set that the processor has.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define EACH_SET __attribute__((target_clones("default", "avx2", "avx512f")))
@@ -20,10 +20,10 @@ namespace {
 using Sources = std::span<const std::byte* const>;
 using Destinations = std::span<std::byte* const>;
 
-// Partial results of so many elements stay in the first-level cache between the sources.
+// Partial results of this many elements stay in the first-level cache between the sources.
 constexpr std::size_t block = 1024;
 
-// Signed sums wrap as unsigned ones do.
+// Signed sums wrap like unsigned ones.
 template <class T>
 [[gnu::always_inline]] inline T plus(T left, T right) {
     if constexpr (std::is_integral_v<T>) {
@@ -114,7 +114,7 @@ EACH_SET void reduce_bfloat16(Reduction what, Sources from, Destinations to, std
                               std::size_t ranks) {
     reduce<bfloat16, float>(what, from, to, count, ranks);
 }
-// Averages need the sum without wrapping; then integers are added as wider ones.
+// Averages need the sum without wrapping, so integers are added as wider ones.
 EACH_SET void reduce_int32(Reduction what, Sources from, Destinations to, std::size_t count,
                            std::size_t ranks) {
     if (what == Reduction::average)

@@ -10,7 +10,7 @@
 namespace dtrain::comm {
 
 /// Reduces `count` elements of all sources, in their order, and writes the result to all destinations. A
-/// destination may be a source, but may not overlap one in part. Averages are divided by `ranks`.
+/// destination may be a source, but must not partially overlap one. Averages are divided by `ranks`.
 struct ReduceLoop {
     ElementType element = ElementType::float32;
     Reduction reduction = Reduction::sum;
@@ -20,10 +20,10 @@ struct ReduceLoop {
                     std::size_t count) const;
 };
 
-/// The type in which partial results travel between nodes so that they are rounded once.
+/// The type in which partial results are sent between nodes so that they are rounded only once.
 ElementType wide_type(ElementType element, Reduction reduction);
 
-/// Between a type and its wide type.
+/// Converts between a type and its wide type.
 void convert(ElementType from, const std::byte* source, ElementType to, std::byte* destination,
              std::size_t count);
 

@@ -25,7 +25,7 @@ Request::~Request() {
     try {
         wait();
     } catch (const Error&) {
-        // Whoever needed the result would have waited for it.
+        // Code that needs the result would have waited for it.
     }
 }
 

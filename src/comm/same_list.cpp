@@ -24,7 +24,7 @@ std::uint64_t checksum_of(const std::vector<std::string>& list) {
     return sum;
 }
 
-/// The first rank that has something else than rank 0; none: all have the same.
+/// The first rank whose value differs from rank 0's; none: all are the same.
 template <class Value>
 std::optional<std::size_t> first_other(const std::vector<Value>& by_rank) {
     const auto other =

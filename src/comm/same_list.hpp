@@ -11,10 +11,11 @@
 
 namespace dtrain::comm {
 
-/// What is not the same on all ranks, by the first rank that differs from rank 0: "rank 0 has 4 buffers and
-/// rank 1 has 3", or the first entry that differs; nothing: all have the same list. Collective.
-/// @param list what this rank has, each described in words
-/// @param what the entries are: "buffers"
+/// Describes the first difference between the ranks' lists, for the first rank that differs from rank 0:
+/// "rank 0 has 4 buffers and rank 1 has 3", or the first entry that differs; none if all lists are the same.
+/// Collective.
+/// @param list this rank's entries, each as a description
+/// @param what name of the entries: "buffers"
 std::optional<std::string> first_difference(const Communicator& communicator,
                                             const std::vector<std::string>& list, std::string_view what);
 

@@ -19,7 +19,7 @@
 namespace dtrain::comm {
 namespace {
 
-/// Zeros behind a text that is shorter; a longer one is cut.
+/// Shorter texts are padded with zeros, longer ones are cut.
 using Field = std::array<char, 64>;
 
 Field field_of(std::string_view text) {

@@ -11,19 +11,19 @@
 
 namespace dtrain::comm {
 
-/// A rank's.
+/// Host and version of a rank.
 struct HostVersion {
     std::string host;
     std::string version;
 };
 
-/// What people are told when the ranks, in their order, have not all one version; else nothing. Pure.
-/// @param of what the versions are
+/// The message for users if not all ranks, in rank order, have the same version; else nothing. Pure.
+/// @param of what the versions are of
 std::optional<std::string> version_difference(const std::vector<HostVersion>& ranks,
                                               std::string_view of = "dtrain");
 
-/// What ranks of two versions say to each other by shared memory and messages need not mean the same.
-/// Collective, by MPI's own calls alone. @throws VersionMismatch on all ranks
+/// Checks that all ranks have the same version: data in shared memory and messages may mean different things
+/// in different versions. Collective, using only plain MPI calls. @throws VersionMismatch on all ranks
 void check_same_version(MPI_Comm all, const std::string& own);
 
 }  // namespace dtrain::comm

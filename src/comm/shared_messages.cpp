@@ -15,9 +15,9 @@
 namespace dtrain::comm {
 namespace {
 
-// Of a segment. Messages that find no room in it are sent by MPI.
+// Maximum bytes of a segment. Messages that do not fit are sent by MPI.
 constexpr std::size_t max_of_a_rank = std::size_t{16} << 20U;
-// Of a size, of which a free one is looked for one by one.
+// Maximum number of blocks per size; a free one is found by linear search.
 constexpr std::size_t max_blocks = 256;
 
 std::size_t bytes_of(std::size_t size) {
@@ -31,7 +31,7 @@ std::size_t size_for(std::size_t bytes) {
 
 }  // namespace
 
-/// The head of a block: the message's bytes follow it.
+/// Header of a block, followed by the message's bytes.
 struct alignas(64) SharedMessages::Block {
     std::atomic<LentTo> lent_to;
 
@@ -74,7 +74,7 @@ bool SharedMessages::cut(std::size_t size) {
     const auto bytes = sizeof(Block) + bytes_of(size);
     if (blocks_[size].size() == max_blocks || !own_->provide(cut_, bytes)) return false;
     auto* block = new (own_->bytes().data() + cut_) Block{};
-    // The one that was made last is found last: the first ones are those that caches know.
+    // The newest block is found last: the first ones are likely to be in the cache.
     blocks_[size].push_back(block);
     cut_ += bytes;
     return true;

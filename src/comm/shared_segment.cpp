@@ -24,7 +24,7 @@ namespace dtrain::comm {
 namespace {
 
 constexpr int owner_only = 0600;
-// Of what /dev/shm has left: windows, MPI and NCCL want memory there, too.
+// At most this fraction of the free space in /dev/shm: windows, MPI and NCCL need memory there, too.
 constexpr std::uintmax_t part_of_free = 4;
 
 struct Offer {
@@ -75,7 +75,7 @@ std::shared_ptr<SharedSegment> SharedSegment::find(const std::string& name, std:
 }
 
 bool SharedSegment::provide(std::size_t first, std::size_t bytes) {
-    // A page that tmpfs cannot give when it is touched ends the process: so it is asked for before.
+    // If tmpfs cannot provide a page when it is touched, the process dies: so it is allocated beforehand.
     return first + bytes <= bytes_.size() &&
            ::posix_fallocate(file_.get(), static_cast<off_t>(first), static_cast<off_t>(bytes)) == 0;
 }

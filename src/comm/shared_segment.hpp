@@ -14,14 +14,13 @@
 
 namespace dtrain::comm {
 
-/// Addresses of memory that several processes of a node see. The memory itself comes later, part by part: an
-/// address without it must not be touched. Unlike a Window it ends without the others.
+/// Address range that several processes of a node map. Memory is provided later, part by part: addresses
+/// without it must not be accessed. Unlike a Window it can be freed without the other ranks.
 class SharedSegment {
   public:
-    /// Under a name that nobody else has.
-    /// @returns null when the system refuses
+    /// Creates a segment with a unique name. @returns null if the system refuses
     static std::shared_ptr<SharedSegment> make(std::size_t bytes);
-    /// Another process's. @returns null when the system refuses
+    /// Opens a segment of another process. @returns null if the system refuses
     static std::shared_ptr<SharedSegment> find(const std::string& name, std::size_t bytes);
 
     SharedSegment(const SharedSegment&) = delete;
@@ -31,10 +30,11 @@ class SharedSegment {
     std::span<std::byte> bytes() const { return bytes_; }
     const std::string& name() const { return name_; }
 
-    /// Memory for this part, zeroed where nobody has written yet. @returns whether there was some
+    /// Provides memory for this part, zeroed if it has not been written yet. @returns whether it succeeded
     bool provide(std::size_t first, std::size_t bytes);
 
-    /// From now on nobody finds it any more; it lasts as long as somebody has it.
+    /// Removes the name, so that no further process can open it; the memory lives as long as any process has
+    /// it mapped.
     void hide();
 
   private:
@@ -46,8 +46,8 @@ class SharedSegment {
     bool is_hidden_ = true;
 };
 
-/// A segment of each rank of `node`, which all of them see; none when one of them cannot. Collective.
-/// @param max bytes of each; fewer where /dev/shm has little room
+/// A segment of each rank of `node`, mapped by all of them; none if any rank fails. Collective. @param max
+/// bytes of each; fewer if /dev/shm has little space
 std::vector<std::shared_ptr<SharedSegment>> share_segments(MPI_Comm node, std::size_t max);
 
 }  // namespace dtrain::comm

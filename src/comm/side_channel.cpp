@@ -18,7 +18,7 @@ namespace {
 
 constexpr int channel_tag = 1;
 constexpr std::size_t numbers_per_rank = 7;
-// Ranks that wait look at the channel several times a second.
+// Waiting ranks check the channel several times a second.
 constexpr std::chrono::milliseconds answers_within{1500};
 
 std::vector<std::uint64_t> written(const NodeBoard& board) {
@@ -43,7 +43,7 @@ NodeBoard::Whereabouts read(const std::vector<std::uint64_t>& numbers, std::size
             .failure = at[6]};
 }
 
-/// A rank that has not come, or has come and does something else.
+/// True for a rank that has not entered the operation, or has entered it and is doing something else.
 bool is_away(const NodeBoard::Whereabouts& at, std::uint64_t number) {
     return at.announced < number || (at.finished < number && at.waits_in == 0);
 }
@@ -80,7 +80,7 @@ bool SideChannel::hears_alarm() {
 }
 
 void SideChannel::tell(const NodeMap& map, const std::vector<std::uint64_t>& board) const {
-    // Short messages need nobody's help to leave; as nobody waits for them, their memory stays.
+    // Short messages are sent without further MPI calls; as nobody waits for them, their memory is kept.
     static std::list<std::vector<std::uint64_t>> sent;
     auto& message = sent.emplace_back(board);
     message.insert(message.begin(), static_cast<std::uint64_t>(map.node));
@@ -108,7 +108,7 @@ std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoar
     }
     heard_[map.node] = written(board);
     std::vector<MissingRank> away;
-    std::vector<MissingRank> behind;  // a matter only where nobody is away: they wait for those
+    std::vector<MissingRank> behind;  // used only if no rank is away: these may wait for those
     for (int node = 0; node < map.nodes(); ++node) {
         const auto& ranks = map.ranks_of[static_cast<std::size_t>(node)];
         const auto there = heard_.find(node);

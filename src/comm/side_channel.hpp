@@ -18,41 +18,41 @@ namespace dtrain::comm {
 
 struct NodeMap;
 
-/// How ranks that wait in vain find out for whom. On a node they read the board, for which nobody's help is
-/// needed. Between nodes one of the ranks that wait on each node sends what its board says to all ranks of
-/// the other nodes, over a communicator of its own; ranks that wait listen there.
+/// Lets ranks that have passed their deadline find out which ranks are missing. On a node they read the
+/// board, which needs no cooperation. Between nodes, one of the waiting ranks of each node sends the contents
+/// of its board to all ranks of the other nodes, over a separate communicator on which waiting ranks listen.
 class SideChannel {
   public:
-    /// Collective over `parent` when there are several nodes.
+    /// Collective over `parent` if there are several nodes.
     SideChannel(MPI_Comm parent, const NodeMap& map);
     SideChannel(const SideChannel&) = delete;
     SideChannel& operator=(const SideChannel&) = delete;
     ~SideChannel();
 
-    /// Takes in what ranks of other nodes have sent; true when there has ever been something.
+    /// Receives what ranks of other nodes have sent; true once there has been any message.
     bool hears_alarm();
 
-    /// Raises the alarm and asks who is missing from this operation, for a second or two when there are
-    /// several nodes.
+    /// Raises the alarm and determines which ranks are missing from this operation; takes a second or two
+    /// with several nodes.
     std::vector<MissingRank> missing(const NodeMap& map, const NodeBoard& board, std::uint64_t number);
 
-    /// A rank that waits, for what the alarm was raised if one is known to do so: what a rank that comes too
-    /// late has missed.
+    /// State of a waiting rank, preferably one in the operation for which the alarm was raised: tells a rank
+    /// that comes too late what it has missed.
     std::optional<NodeBoard::Whereabouts> who_waits(const NodeBoard& board) const;
 
-    /// Codes of the ranks that said that they have failed (NodeBoard::note_failure), as far as it was known
-    /// when missing() was asked last.
+    /// Codes of the ranks that have reported a failure (NodeBoard::note_failure), as known at the last call
+    /// of missing().
     std::map<int, std::uint64_t> failures(const NodeMap& map) const;
 
   private:
-    using Boards = std::map<int, std::vector<std::uint64_t>>;  // by node: numbers of its ranks
+    using Boards = std::map<int, std::vector<std::uint64_t>>;  // by node: the numbers of its ranks
     void tell(const NodeMap& map, const std::vector<std::uint64_t>& board) const;
 
     MPI_Comm communicator_ = MPI_COMM_NULL;
     Boards heard_;
 };
 
-/// Where a rank is that has not come to this operation, or does not go on in it.
+/// Describes where a rank is that has not entered this operation, or does not progress in it.
 std::string why_missing(const NodeBoard::Whereabouts& rank, std::uint64_t number);
 
 }  // namespace dtrain::comm

@@ -10,7 +10,7 @@ namespace {
 constexpr auto piece_bytes = NodeBoard::piece_bytes;
 constexpr std::size_t taken_at_once = std::size_t{256} << 10U;
 
-/// How a buffer that does not fit into one piece is cut.
+/// Divides a buffer into pieces of the board.
 struct Cut {
     std::size_t bytes;
     std::size_t pieces() const { return (bytes + piece_bytes - 1) / piece_bytes; }
@@ -20,7 +20,7 @@ struct Cut {
     }
 };
 
-/// Puts what the others add up of this piece where they reach it.
+/// Copies the parts of this piece that the other ranks reduce to where they can read them.
 void lay_out(OperationQueue& queue, const std::byte* buffer, Segment piece, std::size_t number) {
     const auto& board = queue.board;
     for (int other = 0; other < board.size(); ++other) {
@@ -65,7 +65,7 @@ Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t by
     const auto address = [&](std::size_t rank) {
         return board.announcement(static_cast<int>(rank), number).address;
     };
-    // What is read of all ranks at a time fits into the second-level cache.
+    // The data read from all ranks at a time fit into the second-level cache.
     const std::size_t part = std::max<std::size_t>(4096, taken_at_once / ranks / 4096 * 4096);
     queue.scratch.resize(std::max(queue.scratch.size(), part * ranks));
     const auto own = share_of(bytes, board.rank(), board.size());
@@ -93,8 +93,8 @@ Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t by
     co_await all_steps(queue);
 }
 
-// A step moves three pieces on by one station each, so that there is one wait per piece. A piece's memory is
-// used again two steps later, when all ranks have read it.
+// A pipeline: each step advances three pieces by one stage, so that there is one wait per piece. A piece's
+// memory is reused two steps later, when all ranks have read it.
 Task reduce_in_pieces(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
     const Cut cut{bytes};
     const auto pieces = cut.pieces();

@@ -12,13 +12,14 @@
 
 namespace dtrain::comm {
 
-/// A segment of bytes of a buffer.
+/// A range of bytes of a buffer.
 struct Segment {
     std::size_t first = 0;
     std::size_t bytes = 0;
 };
 
-/// Rank `rank`'s share of a buffer that `ranks` ranks divide among them: whole cache lines but for the last.
+/// Rank `rank`'s share of a buffer that is divided among `ranks` ranks: whole cache lines except for the last
+/// one.
 inline Segment share_of(std::size_t bytes, int rank, int ranks) {
     constexpr std::size_t line = 64;
     const auto each = (bytes / static_cast<std::size_t>(ranks) + line) / line * line;
@@ -26,27 +27,28 @@ inline Segment share_of(std::size_t bytes, int rank, int ranks) {
     return {first, std::min(each, bytes - first)};
 }
 
-// Long operations between the ranks of a node whose buffers only their owners reach: the data go through the
-// pieces of the board, one piece after the other. All ranks of the node call the same with the same lengths.
+// Long operations between the ranks of a node whose buffers are not in shared memory: the data are passed
+// through the pieces of the board, one piece after the other. All ranks of the node make the same call with
+// the same lengths.
 
-/// Reduces `bytes` of every rank's buffer into all of them. The first needs no copies but those that the
-/// system makes: it takes the other ranks' announced buffers from their processes (OtherMemory). Both add in
-/// the order of the ranks.
+/// Reduces `bytes` of every rank's buffer, in place on all of them. The first function needs no copies except
+/// those made by the system: it reads the other ranks' announced buffers from their processes (OtherMemory).
+/// Both add in rank order.
 Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t bytes, std::uint64_t number,
                         ReduceLoop loop);
 Task reduce_in_pieces(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 
-/// What has come, a piece of it: `from[i]` is from the node's rank i and belongs to [first, first + bytes)
-/// of what that rank sends to this one.
+/// Receives one piece: `from[i]` is from the node's rank i and belongs to [first, first + bytes) of what that
+/// rank sends to this one.
 using Arrived =
     std::function<void(const std::vector<const std::byte*>& from, std::size_t first, std::size_t bytes)>;
 
-/// Every rank sends segment i of `buffer` to the node's rank i; the longest of all ranks has `longest` bytes.
-/// `arrived` is called for all of [0, longest): what is beyond a segment is no data.
+/// Every rank sends segment i of `buffer` to the node's rank i; `max` is the length of the longest segment of
+/// all ranks. `arrived` is called for all of [0, max): bytes beyond a segment are undefined.
 Task exchange_in_pieces(OperationQueue& queue, const std::byte* buffer, std::vector<Segment> segments,
                         std::size_t max, Arrived arrived);
 
-/// Every rank shows the same `bytes` to all; with `root` >= 0 only the node's rank `root` does.
+/// Every rank sends the same `bytes` to all; with `root` >= 0 only the node's rank `root` does.
 Task show_in_pieces(OperationQueue& queue, const std::byte* buffer, std::size_t bytes, int root,
                     Arrived arrived);
 

@@ -23,10 +23,11 @@ namespace {
 
 constexpr std::chrono::seconds min_deadline{30};
 
-// When one rank ends the launcher ends others: they should not miss each other.
+// How long before the deadline to look for missing ranks. When one rank exits, the launcher ends others:
+// those should not be reported as missing.
 constexpr std::chrono::seconds looked_before{2};
 
-/// A call of the kind bind() or connect(), with an abstract name.
+/// A call like bind() or connect(), with an abstract socket name.
 template <class Call>
 bool with_name(const Call& call, int socket, const std::string& name) {
     sockaddr_un address{};
@@ -81,7 +82,7 @@ std::string StartMark::whom_it_waits_for(std::chrono::duration<double> waited) c
 }
 
 StartWatch::StartWatch(const Environment& environment, std::chrono::seconds deadline) {
-    static const StartMark mark(environment);  // of the process: others may still be at the start
+    static const StartMark mark(environment);  // one per process, never removed: others may still be starting
     const auto told = environment.get_int("DTRAIN_MPI_START_TIMEOUT");
     if (told) deadline = std::chrono::seconds(*told);
     if (deadline.count() == 0) return;

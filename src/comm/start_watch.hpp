@@ -13,15 +13,16 @@
 
 namespace dtrain::comm {
 
-/// Which of a node's ranks have come to the start of MPI, where they cannot ask each other yet: each keeps a
-/// socket with a name (Linux' abstract ones, which are gone with their process) that the others look for.
+/// Determines which ranks of a node have reached MPI's initialisation, before they can communicate: each
+/// binds a socket to a name (in Linux' abstract namespace, where it disappears with the process) that the
+/// others try to connect to.
 class StartMark {
   public:
-    /// Puts up this rank's mark; none where the environment is not that of Open MPI's mpirun.
+    /// Binds this rank's socket; none if the environment is not that of Open MPI's mpirun.
     explicit StartMark(const Environment& environment);
 
-    /// In words, for MPI's start as an operation that waited for so long: "MPI_Init number 1 waited 30.0 s
-    /// for rank 0 (has not come to it)".
+    /// Describes MPI's initialisation as an operation that has waited for `waited`: "MPI_Init number 1 waited
+    /// 30.0 s for rank 0 (has not come to it)".
     std::string whom_it_waits_for(std::chrono::duration<double> waited) const;
 
   private:
@@ -30,17 +31,17 @@ class StartMark {
 
     std::string job_;
     int local_rank_ = 0;
-    int local_size_ = 0;  ///< 0: not known
+    int local_size_ = 0;  ///< 0: unknown
     int size_ = 0;
     FileDescriptor socket_;
 };
 
-/// While it lives MPI may start: after this deadline, or 30 s where that is less, since ranks may be started
-/// one after the other, the process says for whom it waits and ends with status 1. MPI's start has no
-/// deadline of its own, and no way out but this one.
+/// A deadline for MPI's initialisation, which has none of its own and cannot be cancelled: if MPI does not
+/// start within the deadline, or within 30 s if that is longer, since ranks may be started one after the
+/// other, the process reports the missing ranks and exits with status 1.
 class StartWatch {
   public:
-    /// @param deadline 0: none; the environment's DTRAIN_MPI_START_TIMEOUT, in seconds, counts in its place
+    /// @param deadline 0: none; DTRAIN_MPI_START_TIMEOUT of the environment, in seconds, overrides it
     StartWatch(const Environment& environment, std::chrono::seconds deadline);
     StartWatch(const StartWatch&) = delete;
     StartWatch& operator=(const StartWatch&) = delete;

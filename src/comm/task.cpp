@@ -9,7 +9,8 @@
 namespace dtrain::comm {
 namespace {
 
-// A frame has a few hundred bytes, and a sum of some kilobytes takes less time than a general pool's search.
+// A frame has a few hundred bytes, and a reduction of some kilobytes takes less time than a general
+// allocator's search.
 constexpr std::size_t step = 64;
 constexpr std::size_t max_kept = 4096;
 
@@ -17,8 +18,7 @@ struct Free {
     Free* next;
 };
 
-/// Those of each length that nobody uses. They are never given back: operations that are left under way keep
-/// their frames.
+/// Unused frames of each length. They are never freed: abandoned operations keep their frames.
 std::array<Free*, max_kept / step + 1> kept{};
 
 std::size_t steps_of(std::size_t bytes) {

@@ -13,26 +13,26 @@
 
 namespace dtrain::comm {
 
-/// What an operation waits for before it can go on.
+/// What an operation waits for before it can continue.
 struct Wait {
     enum class For {
         turn,      ///< earlier operations are complete
-        come,      ///< and all ranks of the node have announced this one
-        steps,     ///< all ranks of the node have made so many steps
-        requests,  ///< requests of MPI are complete
+        come,      ///< `turn`, and all ranks of the node have announced this operation
+        steps,     ///< all ranks of the node have made this many steps
+        requests,  ///< MPI requests are complete
     };
     For what = For::turn;
     std::uint64_t value = 0;
     std::span<MPI_Request> requests = {};
 };
 
-/// An operation that goes on when what it waits for is there: a coroutine that awaits Waits and other Tasks,
-/// its parts. It begins with the first resume().
+/// An operation that continues when its wait is over: a coroutine that awaits Waits and sub-Tasks. It starts
+/// with the first resume().
 class Task {
   public:
     struct promise_type {
-        promise_type* top = this;           // the operation of which this is a part
-        std::coroutine_handle<> innermost;  // of `top`: what is resumed
+        promise_type* top = this;           // the operation that this is a part of
+        std::coroutine_handle<> innermost;  // of `top`: the coroutine to resume
         Wait waits;                         // of `top`
         std::coroutine_handle<> awaited_by;
         std::exception_ptr failure;
@@ -52,7 +52,7 @@ class Task {
         };
         AtEnd final_suspend() noexcept { return {}; }
 
-        // Frames come from a pool: a step of training allocates nothing from the system.
+        // Frames come from a pool: a training step does not allocate memory.
         static void* operator new(std::size_t bytes);
         static void operator delete(void* frame, std::size_t bytes);
     };
@@ -73,7 +73,7 @@ class Task {
     const Wait& waits() const { return handle_.promise().waits; }
     void resume() { handle_.promise().innermost.resume(); }
     std::exception_ptr failure() const { return handle_.promise().failure; }
-    /// Leaves the operation where it is: MPI may still write into its memory.
+    /// Leaves the operation unfinished without freeing its frame: MPI may still write to its memory.
     void abandon() { handle_ = {}; }
 
     struct Part {
@@ -94,7 +94,7 @@ class Task {
     Handle handle_;
 };
 
-/// co_await Waiting{wait}: gives control back until the wait is over.
+/// co_await Waiting{wait}: suspends until the wait is over.
 struct Waiting {
     Wait wait;
     bool await_ready() const { return false; }

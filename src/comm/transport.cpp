@@ -19,24 +19,24 @@
 namespace dtrain::comm {
 namespace {
 
-// Messages that are under way at once, where a batch of rows is cut into many.
+// Number of pending messages when a batch of rows is split into many.
 constexpr std::size_t max_spare = 64;
-// Large ones are kept up to this size together, but always so many.
+// Large buffers are kept up to this total size, but always at least min_spare.
 constexpr std::size_t max_spare_bytes = std::size_t{16} << 20U;
 constexpr std::size_t min_spare = 8;
 constexpr std::size_t short_message = 512;
 constexpr int message_tag = 0;
-constexpr int place_tag = 1;  // where in the memory of the node a message lies
-// To ask in vain may cost a rank of a crowded machine its processor.
+constexpr int place_tag = 1;  // location of a message in shared memory of the node
+// Polling without result may cost a rank of a crowded machine its processor.
 constexpr int messages_between_turns = 8;
 
 void check_length(const MessageBytes& content, std::size_t max) {
     if (content.size() > max) throw MessageTooLong(content.size(), max);
 }
 
-/// Which message comes first where several wait is MPI's choice, and may be that which arrived first: a rank
-/// with many would hold up the others. So each of them is asked by name in its turn, behind every eighth
-/// message.
+/// If messages of several ranks wait, MPI chooses one, possibly the one that arrived first: a rank with many
+/// messages would then delay the others. So after every eighth message one rank is polled explicitly, in
+/// turn.
 class TransportInTurn : public Transport {
   public:
     std::optional<Message> receive() final {
@@ -48,7 +48,7 @@ class TransportInTurn : public Transport {
     }
 
   private:
-    /// The first of this rank that has arrived. @param sender none: of any
+    /// The first message from this rank that has arrived. @param sender none: any rank
     virtual std::optional<Message> receive_from(std::optional<int> sender) = 0;
 
     std::optional<Message> next_in_turn() {
@@ -58,7 +58,7 @@ class TransportInTurn : public Transport {
         return receive_from(turn_);
     }
 
-    int messages_ = 0;  ///< one after the other since the last turn
+    int messages_ = 0;  ///< consecutive messages since the last turn
     int turn_ = 0;
 };
 
@@ -114,7 +114,7 @@ class MpiTransport final : public TransportInTurn {
         int arrived = 0;
         MPI_Message matched = MPI_MESSAGE_NULL;
         MPI_Status status;
-        // Of any tag, so that messages come in their order.
+        // With any tag, so that messages are received in order.
         check(MPI_Improbe(sender.value_or(MPI_ANY_SOURCE), MPI_ANY_TAG, communicator_, &arrived, &matched,
                           &status),
               "MPI_Improbe");
@@ -193,7 +193,7 @@ void Transport::deliver_within(std::chrono::milliseconds limit) {
 }
 
 MessageBytes Transport::memory(std::size_t bytes) {
-    // A short message leaves long memory to long ones.
+    // Short messages do not take large buffers.
     const auto max = std::max(bytes, short_message) * 8;
     auto fits = spare_.end();
     for (auto spare = spare_.begin(); spare != spare_.end(); ++spare)

@@ -25,10 +25,10 @@ struct Message {
     MessageBytes content;
 };
 
-/// What one message of MPI may have.
+/// Maximum bytes of one MPI message.
 inline constexpr std::size_t max_message_bytes = std::numeric_limits<int>::max();
 
-/// A message that has more bytes than may be sent.
+/// A message exceeds the maximum size.
 class MessageTooLong : public Error {
   public:
     MessageTooLong(std::size_t bytes, std::size_t max);
@@ -40,9 +40,9 @@ class MessageTooLong : public Error {
     std::size_t max_;
 };
 
-/// Messages between ranks, of any length, that nobody has to expect: what a server and its clients exchange.
-/// From one rank to another they arrive in the order in which they were sent. Nothing waits; what was sent
-/// goes on whenever this Transport is called. For one thread.
+/// Unsolicited messages between ranks, of any length: used between a server and its clients. Messages from
+/// one rank to another arrive in the order in which they were sent. No call waits; sent messages progress
+/// whenever this Transport is called. Use from one thread.
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -50,27 +50,27 @@ class Transport {
     virtual int rank() const = 0;
     virtual int size() const = 0;
 
-    /// True when there are more ranks than processors: who waits for a message lets others go on.
+    /// True if there are more ranks than processors: a waiting rank then yields.
     virtual bool is_crowded() const = 0;
 
-    /// Takes the content. @throws MpiError; MessageTooLong, and the content stays
+    /// Takes the content. @throws MpiError; MessageTooLong, in which case the content is not taken
     virtual void send(int to, MessageBytes&& content) = 0;
 
-    /// A message that has arrived, from whomever. While calls find messages, the first of each rank is
-    /// brought within 9 * size() of them, however many others have sent before it. @throws MpiError
+    /// A message that has arrived from any rank. As long as calls return messages, the first one of each rank
+    /// is returned within 9 * size() calls, however many others have been sent before it. @throws MpiError
     virtual std::optional<Message> receive() = 0;
 
-    /// Lets what was sent go on; true when all of it has left. @throws MpiError
+    /// Progresses sent messages; true if all have been delivered. @throws MpiError
     virtual bool deliver() = 0;
 
-    /// Waits until all of it has left, but no longer. @throws MpiError
+    /// Waits until all have been delivered, up to the limit. @throws MpiError
     void deliver_within(std::chrono::milliseconds limit);
 
-    /// Memory for a message of this many bytes: of those that were kept the smallest that is large enough,
-    /// and of several the one that was used last, of which most is in the processor's cache.
+    /// A buffer for a message of this many bytes: the smallest kept one that is large enough; of several the
+    /// most recently used one, which is most likely in the processor's cache.
     virtual MessageBytes memory(std::size_t bytes);
 
-    /// Keeps the memory of a message that was read, for the next one.
+    /// Keeps the buffer of a processed message for reuse.
     virtual void recycle(MessageBytes&& content);
 
   private:
@@ -78,15 +78,16 @@ class Transport {
     std::size_t spare_bytes_ = 0;
 };
 
-/// Between the ranks of a communicator, apart from its own messages. Collective. A message has
-/// max_message_bytes at most.
+/// A transport between the ranks of a communicator, separate from its own messages. Collective. Messages have
+/// at most max_message_bytes.
 std::unique_ptr<Transport> open_transport(const Communicator& world);
 
-/// Messages from 4 KiB to 1 MiB are not copied on their way to a rank of the same node. Collective over both.
+/// Messages from 4 KiB to 1 MiB are not copied on their way to a rank of the same node. Collective over both
+/// communicators.
 /// @param node the ranks of this one's node @param map of the ranks of `parent`
 std::unique_ptr<Transport> mpi_transport(MPI_Comm parent, MPI_Comm node, const NodeMap& map);
 
-/// Ranks that are all in this process, for one thread. @param max bytes of a message
+/// Transports between ranks within this process, for one thread. @param max bytes of a message
 std::vector<std::unique_ptr<Transport>> local_transports(int ranks, std::size_t max = max_message_bytes);
 
 }  // namespace dtrain::comm

@@ -30,7 +30,7 @@ std::uint64_t new_id() {
     return static_cast<std::uint64_t>(::getpid()) << 32U | ++made;
 }
 
-/// Whole pages and one to spare, because MPI promises no alignment.
+/// Whole pages plus a spare one, because MPI does not guarantee alignment.
 std::size_t whole_pages(std::size_t bytes) {
     return (bytes + memory_page - 1) / memory_page * memory_page + memory_page;
 }
@@ -53,7 +53,7 @@ std::vector<int> world_ranks(MPI_Comm communicator) {
     return world;
 }
 
-// tmpfs gives out addresses without having the memory, and the process that touches it dies.
+// tmpfs hands out addresses without memory behind them, and the process that touches them dies.
 std::optional<std::string> Window::no_space(MPI_Comm node, std::size_t bytes) {
     int size = 0;
     check(MPI_Comm_size(node, &size), "MPI_Comm_size");
@@ -94,7 +94,7 @@ Window::Window(MPI_Comm node, std::size_t bytes) : world_ranks_(world_ranks(node
         parts_.emplace_back(begin, static_cast<std::size_t>(lengths[static_cast<std::size_t>(other)]));
     }
     own_ = part(rank);
-    // Who touches a page first has it in the memory nearest to it.
+    // The rank that first touches a page gets it in its nearest memory.
     std::memset(own_.data(), 0, own_.size());
     check(MPI_Barrier(node), "MPI_Barrier");
     const auto turn = take_turn();

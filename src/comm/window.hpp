@@ -13,33 +13,35 @@
 
 namespace dtrain::comm {
 
-/// Memory of the ranks of a node in which all of them reach all parts. Made and ended by all ranks of `node`
-/// together; its parts begin at multiples of 4096 bytes and are zeroed.
+/// Shared memory of the ranks of a node: every rank can access all parts. Created and freed by all ranks of
+/// `node` together; its parts are aligned to 4096 bytes and zeroed.
 class Window {
   public:
     /// Collective over `node`; ranks may ask for different lengths. @throws MpiError
     Window(MPI_Comm node, std::size_t bytes);
     Window(const Window&) = delete;
     Window& operator=(const Window&) = delete;
-    /// Collective, unless MPI has ended or other ranks may not come: then the memory goes with the process.
+    /// Collective, unless MPI has ended or other ranks may not arrive: then the memory is left to the end of
+    /// the process.
     ~Window();
 
-    /// Why a node cannot have a window in which this rank has so many bytes. Collective over `node`.
+    /// Why a node cannot have a window in which this rank has this many bytes. Collective over `node`.
     static std::optional<std::string> no_space(MPI_Comm node, std::size_t bytes);
 
     /// By rank of `node`.
     std::span<std::byte> part(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
-    /// By rank of MPI_COMM_WORLD; empty when it has none.
+    /// By rank of MPI_COMM_WORLD; empty if it has none.
     std::span<std::byte> part_of_world_rank(int rank) const;
 
-    /// The same on all ranks of the node and different for all windows that a process has at one time.
+    /// The same on all ranks of the node and unique among the windows that exist in a process at the same
+    /// time.
     std::uint64_t id() const { return id_; }
 
     struct Place {
         const Window* window = nullptr;
         std::size_t offset = 0;
     };
-    /// Where in this rank's part of a window these bytes are; none when they are not wholly in one.
+    /// Position of these bytes in this rank's part of a window; none if they are not entirely in one.
     static std::optional<Place> find(const std::byte* data, std::size_t bytes);
 
   private:
@@ -50,7 +52,7 @@ class Window {
     std::span<std::byte> own_;
 };
 
-/// Ranks of MPI_COMM_WORLD of a communicator's ranks.
+/// The ranks in MPI_COMM_WORLD of a communicator's ranks.
 std::vector<int> world_ranks(MPI_Comm communicator);
 
 }  // namespace dtrain::comm

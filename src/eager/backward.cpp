@@ -27,7 +27,7 @@ void add_on_host(const TensorView& term, const TensorView& to) {
         kernels::loops::add(term.as<float>().data(), to.as<float>().data(), to.size());
 }
 
-// Kernels of GPUs read an element before they write it.
+// Works in place because GPU kernels read an element before they write it.
 void add_on_device(const Value& term, const Value& to) {
     const OperatorCall::Input input{.slot = "x", .name = "", .shape = to.shape, .type = to.type};
     const auto plan = plan_of({.type = "sum", .inputs = {input, input}, .outputs = {"out"}});
@@ -43,7 +43,7 @@ void add(const Value& term, const Value& to) {
         add_on_host(term.on_host(), to.on_host());
 }
 
-// The gradient of a loss by itself.
+// The gradient of a loss with respect to itself: one.
 Value one_like(const Value& loss) {
     // Never destroyed: tensors may live until the very end of the process.
     static auto& made = *new std::map<DataType, Value>;
@@ -58,16 +58,16 @@ Value one_like(const Value& loss) {
     return shaped;
 }
 
-// A gradient that comes to be term by term, with the bits of the operator `sum` over all of them.
+// A gradient that is summed term by term, bitwise identical to the operator `sum` over all terms.
 class Terms {
   public:
     void expect() { ++missing_; }
 
-    // where: a sum of several may be made there; none: in memory of its own
+    // where: memory for a sum of several terms; none: newly allocated memory
     void arrive(const Value& term, const Value& where = {}) {
         --missing_;
         if (!sum_.memory) {
-            sum_ = term;  // which is not ours to change
+            sum_ = term;  // shared, so it must not be changed
             return;
         }
         if (!is_own_) {
@@ -100,7 +100,7 @@ class Backward {
     }
 
     void run() {
-        // The node that was made last is first, so all that read its outputs have been here before it.
+        // The newest node is first, so all nodes that read its outputs have been processed before it.
         for (auto& [number, node] : nodes_) {
             differentiate(*node);
             node->spend();
@@ -135,7 +135,7 @@ class Backward {
                             origin.node->plan().forward().op.type));
     }
 
-    // By output, whether the loss depends on it.
+    // For each output, whether the loss depends on it.
     std::vector<bool> given(const Node& node) const {
         std::vector<bool> outputs;
         for (std::size_t i = 0; i < node.plan().outputs().size(); ++i)
@@ -170,7 +170,7 @@ class Backward {
         }
     }
 
-    // A gradient that is all of a parameter's is made where that is to be.
+    // If this gradient is the parameter's only term, it is computed directly in the parameter's gradient.
     Value place_for(const Variable& variable, const Node& node, const GradientPlan& backward) const {
         const auto result =
             std::ranges::find(backward.results, variable.name, &GradientPlan::Result::gradient);
@@ -187,7 +187,7 @@ class Backward {
         return !leaf.has_gradient && terms.missing() == 1 && terms.has_none();
     }
 
-    // A parameter's gradient is told of as soon as the operator that completes it was run.
+    // A parameter's gradient is passed on as soon as the operator that completes it has run.
     void hand_on(const Operator& op, const Node& node, const GradientPlan& backward,
                  const std::map<std::string, Value, std::less<>>& gradients) {
         for (const auto& [input, gradient] : backward.results) {
@@ -219,7 +219,7 @@ class Backward {
     std::map<std::uint64_t, std::shared_ptr<Node>, std::greater<>> nodes_;
     std::map<Output, Terms> outputs_;
     std::map<const Leaf*, Terms> leaves_;
-    std::map<std::uint64_t, GradientWatcher*> watchers_;  // all ranks wait for them in the same order
+    std::map<std::uint64_t, GradientWatcher*> watchers_;  // all ranks wait for them in this order
 };
 
 }  // namespace

@@ -14,12 +14,12 @@
 
 namespace dtrain::eager {
 
-/// The batches of one epoch of a source that wants to be told of them, gathered ahead by a thread.
+/// The batches of one epoch of a source with lookahead, gathered in advance by a thread.
 class BatchesOfEpoch {
   public:
     using SamplesOf = std::function<std::vector<std::int64_t>(std::int64_t number)>;
 
-    /// @param source outlives it @param rows of the largest batch
+    /// @param source must outlive this object @param rows of the largest batch
     BatchesOfEpoch(const DataSource& source, std::int64_t rows, std::int64_t batches, SamplesOf samples_of)
         : samples_of_(std::move(samples_of)),
           prefetcher_({std::shared_ptr<const void>(), &source},
@@ -32,8 +32,8 @@ class BatchesOfEpoch {
                                              return LocalBatch{.samples = samples_};
                                          }}) {}
 
-    /// Any of them; the next one is there soonest. Good until the next call.
-    /// @throws what gathering threw
+    /// Any batch; the next one is available soonest. Valid until the next call. @throws exceptions of
+    /// gathering
     const io::PreparedBatch& batch(std::int64_t number) {
         if (batch_ != nullptr && number == number_) return *batch_;
         if (batch_ == nullptr || number != number_ + 1) prefetcher_.start(0, number);
@@ -46,10 +46,10 @@ class BatchesOfEpoch {
 
   private:
     SamplesOf samples_of_;
-    std::vector<std::int64_t> samples_;  ///< of the thread alone
+    std::vector<std::int64_t> samples_;  ///< used only by the thread
     std::int64_t number_ = 0;
-    const io::PreparedBatch* batch_ = nullptr;  ///< that of number_
-    io::Prefetcher prefetcher_;                 ///< its thread ends before what it uses goes
+    const io::PreparedBatch* batch_ = nullptr;  ///< the batch with number_
+    io::Prefetcher prefetcher_;  ///< its thread ends before the members that it uses are destroyed
 };
 
 }  // namespace dtrain::eager

@@ -11,30 +11,30 @@
 
 namespace dtrain::eager {
 
-/// Memory for tensors that come and go. Of the free blocks of a size the one that was made first is given
-/// out: so a loop whose steps take and give back the same sizes in the same order gets the same addresses in
-/// every step, and kernels that were prepared for them fit again. Blocks are kept for later; sizes are
-/// rounded up, by a quarter at most, so that there are few of them. One thread at a time.
+/// A pool for tensor memory. Of the free blocks of a size, the oldest one is reused: a loop whose steps
+/// allocate and free the same sizes in the same order gets the same addresses in every step, so that kernels
+/// that were prepared for them can be reused. Blocks are kept for reuse; sizes are rounded up by at most a
+/// quarter, so that there are few different ones. One thread at a time.
 class BlockPool : public std::enable_shared_from_this<BlockPool> {
   public:
-    /// Makes blocks, aligned to 64 bytes at least.
+    /// Allocates a block, aligned to at least 64 bytes.
     using Allocate = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
 
-    /// Of this process' memory.
+    /// A pool of host memory.
     BlockPool();
     explicit BlockPool(Allocate allocate) : allocate_(std::move(allocate)) {}
 
-    /// Of any content. It comes back when the last copy of the pointer goes; that may be after everybody else
-    /// has forgotten the pool.
+    /// Uninitialised memory. It returns to the pool when the last copy of the pointer is destroyed, which may
+    /// be after all other owners of the pool are gone.
     std::shared_ptr<std::byte> take(std::size_t bytes);
 
-    /// Of all blocks, used or not.
+    /// Total size of all blocks, used or free.
     std::size_t bytes() const { return bytes_; }
 
   private:
     struct Blocks {
         std::vector<std::shared_ptr<std::byte>> all;
-        std::set<std::size_t> free;  // numbers
+        std::set<std::size_t> free;  // ages: a lower number is an older block
     };
 
     Allocate allocate_;
@@ -42,7 +42,7 @@ class BlockPool : public std::enable_shared_from_this<BlockPool> {
     std::size_t bytes_ = 0;
 };
 
-/// What a block for so many bytes really has.
+/// The actual size of a block for this many bytes.
 std::size_t block_size(std::size_t bytes);
 
 }  // namespace dtrain::eager

@@ -18,13 +18,13 @@ namespace {
 
 using Tensors = std::map<std::string, CheckpointTensor>;
 
-// A tensor and where its values are.
+// A tensor and the location of its values.
 struct Place {
     std::string name;
     TensorView view;
 };
 
-// here: what is done with the values, to read them or to write them as well
+// host: how the values are accessed, to read or to write them
 std::vector<Place> parameters_of(const Layer& layer, TensorView (eager::Value::*host)() const) {
     std::vector<Place> places;
     for (const auto& parameter : layer.parameters()) {

@@ -28,7 +28,7 @@ Chosen& chosen() {
     return of_process;
 }
 
-// Where nobody says which GPU it is, the rank's number does.
+// If the GPU is not specified, it depends on the local rank.
 int node_rank_for(const Device& device, const Environment& environment) {
     const bool is_said = device.number || !environment.get_or("FLAGS_selected_gpus", "").empty();
     const auto rank = comm::own_node_rank(environment);

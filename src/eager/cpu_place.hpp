@@ -7,7 +7,7 @@
 
 namespace dtrain::eager {
 
-/// This processor. It computes at once.
+/// This process' CPU. It computes synchronously.
 class CpuPlace final : public Place {
   public:
     Device device() const override { return Device::cpu(); }
@@ -22,7 +22,7 @@ class CpuPlace final : public Place {
         return kernels::make_cpu_kernel(operator_type, arguments);
     }
 
-    std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& /*give*/) override {
+    std::unique_ptr<kernels::Kernel> captured(const std::function<void()>& /*give*/) override {
         return nullptr;
     }
 

@@ -14,9 +14,9 @@
 
 namespace dtrain::nn {
 
-/// Tells GradientAveraging of gradients. Its parameter 0 is a list of which parameters this rank has used: on
-/// all ranks it is above zero then for those that some rank has used. Gradients of a GPU come here while it
-/// goes on with the backward pass, at whose end they are waited for and averaged.
+/// Passes gradients to GradientAveraging. Its parameter 0 is a list of the parameters that this rank has
+/// used: after the average it is above zero on all ranks for those that any rank has used. Gradients on a GPU
+/// are downloaded while the backward pass continues; at its end they are waited for and averaged.
 class DataParallel::Averaging final : public eager::GradientWatcher {
   public:
     Averaging(const Layer& layer, const Communicator& communicator, const DataParallelOptions& options) {
@@ -39,7 +39,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         for (std::size_t number = 0; number < leaves_.size(); ++number) {
             leaves_[number]->watcher = this;
             leaves_[number]->number = number;
-            ++leaves_[number]->version;  // it has rank 0's values now
+            ++leaves_[number]->version;  // it now has rank 0's values
         }
         if (options.every_backward) of_every_pass.push_back(this);
     }
@@ -64,7 +64,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
 
     void finish() override {
         if (pauses > 0 || !averaging_) return;
-        // Those of backward passes within no_sync() that this one has not reached.
+        // Those of backward passes within no_sync() that this pass has not reached.
         for (std::size_t number = 0; number < leaves_.size(); ++number)
             if (!is_ready_[number] && leaves_[number]->has_gradient) ready(number);
         wait_for_gradients();
@@ -98,7 +98,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         coming_.clear();
     }
 
-    // Those that cannot be, because of the data, are forgotten.
+    // If waiting fails because of errors in the data, the gradients are discarded.
     void wait_for_gradients() {
         try {
             eager::place().finish();
@@ -128,7 +128,7 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
     std::vector<float> used_;
     std::vector<float> unused_values_;
     std::vector<bool> is_ready_;
-    std::vector<std::size_t> coming_;  // in the order in which they were ready
+    std::vector<std::size_t> coming_;  // in the order in which they became ready
     std::optional<GradientAveraging> averaging_;
 };
 

@@ -11,10 +11,10 @@
 namespace dtrain::nn {
 namespace {
 
-// Not -1: ids of -1 would be looked up as zeros.
+// Not -1: otherwise ids of -1 would be looked up as zeros.
 constexpr auto no_padding = std::numeric_limits<std::int64_t>::min();
 
-// Negative ids are counted from the end, as Paddle's are.
+// Negative ids are counted from the end, as in Paddle.
 std::int64_t padding_row(const std::optional<std::int64_t>& padding_idx, std::int64_t rows) {
     if (!padding_idx) return no_padding;
     const auto row = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;

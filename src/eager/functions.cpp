@@ -14,7 +14,7 @@
 namespace dtrain::nn {
 namespace {
 
-// Paddle's labels have an axis more.
+// Paddle's labels have an additional axis.
 Tensor as_labels(const Tensor& label) {
     const auto& shape = label.shape();
     return shape.size() == 2 && shape[1] == 1 ? reshape(label, {shape[0]}) : label;
@@ -31,7 +31,7 @@ std::size_t from_front(const Tensor& x, const char* function, const char* what, 
     return static_cast<std::size_t>(counted);
 }
 
-// What is left of an extent beside the sizes that are known.
+// Replaces an open size (-1) by the extent that the known sizes leave.
 void fill_in_open(std::vector<std::int64_t>& sizes, std::int64_t extent) {
     if (const auto open = std::ranges::find(sizes, -1); open != sizes.end()) {
         *open = 0;

@@ -12,7 +12,7 @@
 namespace dtrain::eager {
 namespace {
 
-// One that the GPU may run after its owner has let it go.
+// A kernel that the GPU may still run after its owner has released it.
 class LastingKernel final : public kernels::Kernel {
   public:
     LastingKernel(std::unique_ptr<kernels::Kernel> kernel, Transfers& transfers)
@@ -50,7 +50,7 @@ Value GpuPlace::value_of(const State& state) {
     return value;
 }
 
-// Copied from a list of them there, so that counting is no upload.
+// Copied from a list of numbers in device memory, so that counting needs no uploads.
 Value GpuPlace::make_number(std::int64_t number) {
     constexpr std::int64_t together = 1024;
     const auto first = number - (number % together + together) % together;

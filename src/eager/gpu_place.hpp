@@ -9,8 +9,7 @@
 
 namespace dtrain::eager {
 
-/// A GPU. It computes while the caller goes on; what its data did wrong is thrown when somebody waits for it
-/// the next time.
+/// A GPU. It computes asynchronously; errors in its data are thrown at the next wait for it.
 class GpuPlace final : public Place {
   public:
     explicit GpuPlace(const program::OpenGpu& opened);
@@ -28,8 +27,8 @@ class GpuPlace final : public Place {
     std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
                                                  const kernels::KernelArguments& arguments) override;
 
-    std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) override {
-        return lasting(gpu_->recorded(give));
+    std::unique_ptr<kernels::Kernel> captured(const std::function<void()>& give) override {
+        return lasting(gpu_->captured(give));
     }
 
     std::vector<StateTensor> device_state(const State& state) override;
@@ -48,7 +47,7 @@ class GpuPlace final : public Place {
     int number_;
     Transfers transfers_;
     std::shared_ptr<BlockPool> pool_;
-    LruCache<std::int64_t, Value> numbers_{8};  // many that follow each other, by the first one
+    LruCache<std::int64_t, Value> numbers_{8};  // lists of consecutive numbers, by the first one
 };
 
 }  // namespace dtrain::eager

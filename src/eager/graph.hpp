@@ -18,10 +18,10 @@ namespace dtrain::eager {
 
 class Node;
 
-/// Where a value's gradient goes: to the operator that made it, or to a parameter, or nowhere.
+/// Where a value's gradient goes: to the operator that computed the value, to a parameter, or nowhere.
 struct Origin {
     std::shared_ptr<Node> node;
-    std::size_t output = 0;  ///< of the node
+    std::size_t output = 0;  ///< index among the node's outputs
     std::shared_ptr<Leaf> leaf;
 
     bool wants_gradient() const { return node != nullptr || leaf != nullptr; }
@@ -33,26 +33,26 @@ class Node {
     Node(std::shared_ptr<const OpPlan> made_by, std::vector<Origin> of_inputs);
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
-    /// Not by recursion: chains of nodes may be long.
+    /// Not recursive: chains of nodes may be long.
     ~Node();
 
     const OpPlan& plan() const { return *plan_; }
     const std::vector<Origin>& origins() const { return origins_; }
 
-    /// Grows from each node to the next.
+    /// Increases from each node to the next.
     std::uint64_t number() const { return number_; }
 
-    /// By the name of the plan's variable.
-    /// @param leaf whose value it is, or none
+    /// Keeps a value under the name of the plan's variable. @param leaf the parameter with this value, or
+    /// none
     void keep(const std::string& variable, const Value& value, const std::shared_ptr<Leaf>& leaf = nullptr) {
         kept_.push_back({variable, value, leaf, leaf ? leaf->version : 0});
     }
     const Value& kept(std::string_view variable) const;
 
-    /// A parameter whose kept values were changed since, or none.
+    /// A parameter whose kept values have been changed since, or null.
     const Leaf* changed_parameter() const;
 
-    /// After a backward pass: memory and graph are let go.
+    /// Call it after a backward pass: releases memory and graph.
     void spend();
     bool is_spent() const { return spent_; }
 
@@ -71,7 +71,7 @@ class Node {
     bool spent_ = false;
 };
 
-/// While one lives, nothing is noted for gradients.
+/// While a guard exists, operators record nothing for gradients.
 class NoGradGuard {
   public:
     NoGradGuard() { ++count(); }
@@ -80,10 +80,10 @@ class NoGradGuard {
     ~NoGradGuard() { --count(); }
 
     static bool is_on() { return count() > 0; }
-    static int& count();  ///< of those that live
+    static int& count();  ///< number of existing guards
 };
 
-/// A value and how it came to be.
+/// A value and how it was computed.
 struct Traced {
     Value value;
     Origin origin;
@@ -94,15 +94,14 @@ struct TracedInput {
     Traced tensor;
 };
 
-/// Runs an operator and notes it when a gradient will want it. @throws ProgramError when an input does not
-/// fit
+/// Runs an operator and records it if a gradient may need it. @throws ProgramError if an input does not fit
 std::vector<Traced> run_traced(std::string_view type, const std::vector<TracedInput>& inputs,
                                const std::vector<std::string_view>& outputs = {"out"},
                                const Attributes& attributes = {});
 
-/// Adds the gradients of a scalar to all parameters that it depends on, and lets the graph go.
-/// @param loss with a node that is not spent
-/// @throws ProgramError before anything is computed when an operator has no gradient
+/// Adds the gradients of a scalar to all parameters that it depends on, and releases the graph.
+/// @param loss with a node that has not been released
+/// @throws ProgramError before anything is computed if an operator has no gradient
 void run_backward(const Traced& loss);
 
 }  // namespace dtrain::eager

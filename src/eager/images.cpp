@@ -10,7 +10,7 @@
 namespace dtrain::nn {
 namespace {
 
-constexpr std::int64_t largest = 1 << 20;  // of the operators' attributes
+constexpr std::int64_t largest = 1 << 20;  // limit of the operators' attributes
 
 Shape pair_of(Size2D size) {
     return {size.height, size.width};

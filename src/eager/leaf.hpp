@@ -11,7 +11,7 @@
 
 namespace dtrain::eager {
 
-/// Wants to know when gradients of parameters are complete.
+/// Is notified when gradients of parameters are complete.
 class GradientWatcher {
   public:
     GradientWatcher();
@@ -19,33 +19,34 @@ class GradientWatcher {
     GradientWatcher& operator=(const GradientWatcher&) = delete;
     virtual ~GradientWatcher() = default;
 
-    /// Grows from each watcher to the next.
+    /// Increases from each watcher to the next.
     std::uint64_t made() const { return made_; }
 
-    /// The gradient of the parameter with this number is there; the backward pass goes on.
+    /// The gradient of the parameter with this number is complete; the backward pass continues.
     virtual void ready(std::size_t number) = 0;
 
-    /// A backward pass that reached one of the parameters is over.
+    /// A backward pass that reached one of the parameters has ended.
     virtual void finish() = 0;
 
-    /// Those whose finish() ends every backward pass, whatever it reached, in the order of made().
+    /// Watchers whose finish() is called at the end of every backward pass, whatever it reached, in the order
+    /// of made().
     static std::vector<GradientWatcher*>& of_every_pass();
 
   private:
     std::uint64_t made_;
 };
 
-/// A parameter: values that an optimizer changes, and the sum of their gradients since they were cleared.
-/// Both stay in one place.
+/// A parameter: values that an optimizer changes, and the sum of their gradients since they were last
+/// cleared. Neither moves.
 struct Leaf {
     std::string name;
     Value value;
     Value gradient;
     bool has_gradient = false;
-    std::uint64_t version = 0;           ///< grows when the values are changed by this library
-    GradientWatcher* watcher = nullptr;  ///< or none
-    std::size_t number = 0;              ///< for the watcher
-    bool is_listed = false;              ///< by parameters() of a layer, or an optimizer has it
+    std::uint64_t version = 0;           ///< incremented when this library changes the values
+    GradientWatcher* watcher = nullptr;  ///< may be null
+    std::size_t number = 0;              ///< of the parameter, for the watcher
+    bool is_listed = false;              ///< parameters() of a layer has returned it, or an optimizer has it
 };
 
 }  // namespace dtrain::eager

@@ -9,13 +9,13 @@
 
 namespace dtrain::eager {
 
-/// The values that were asked for last, at most `limit` of them.
+/// A cache of the most recently used values, at most `limit` of them.
 template <class Key, class Value>
 class LruCache {
   public:
     explicit LruCache(std::size_t limit) : limit_(limit) {}
 
-    /// The key's value, made by make() when it is not there. Good until the next call.
+    /// The key's value; created by make() if it is not cached. Valid until the next call.
     template <class Make>
     Value& get(const Key& key, const Make& make) {
         const auto found = places_.find(key);
@@ -33,7 +33,7 @@ class LruCache {
         return entries_.front().second;
     }
 
-    /// How often make() was called.
+    /// Number of calls of make().
     std::size_t made() const { return made_; }
 
   private:
@@ -41,7 +41,7 @@ class LruCache {
 
     std::size_t limit_;
     std::size_t made_ = 0;
-    Entries entries_;  // the last one used is first
+    Entries entries_;  // most recently used first
     std::map<Key, typename Entries::iterator> places_;
 };
 

@@ -10,28 +10,28 @@
 
 namespace dtrain::eager {
 
-/// Memory here for numbers that kernels have on a GPU. Who wants to use one of the two says so before, and
-/// gets what was written to the other.
+/// A host copy of device memory of a GPU. Before either copy is used, one of these functions is called, which
+/// transfers what was written to the other copy.
 class Mirror {
   public:
-    /// @param transfers outlives it
-    /// @param there which kernels write next
+    /// @param transfers must outlive this object
+    /// @param device memory that kernels write first
     Mirror(Transfers& transfers, std::byte* device, std::size_t bytes)
         : transfers_(transfers), device_(device), bytes_(bytes) {}
 
-    /// Kernels read it from now on.
+    /// Call it before kernels read the device memory.
     void read_on_device();
-    /// Kernels have written it, or are about to write all of it.
+    /// Call it when kernels have written it, or are about to overwrite all of it.
     void note_written_on_device() { newer_ = Newer::device; }
 
-    /// This process reads it; it stays where it is. @throws Error as Gpu::finish()
+    /// Call it before reading the host copy, whose address does not change. @throws Error as Gpu::finish()
     std::byte* read_on_host();
-    /// The same, and writes to it as well.
+    /// The same, for reading and writing.
     std::byte* write_on_host();
-    /// The same, and writes all of it, whatever it was.
+    /// The same, for overwriting all of it; the previous contents are lost.
     std::byte* fill_on_host();
 
-    /// Here is what is there now as soon as somebody has waited for the GPU.
+    /// Starts a download of the current values, which is complete after the next wait for the GPU.
     void start_reading_to_host();
 
   private:
@@ -42,7 +42,7 @@ class Mirror {
     std::size_t bytes_;
     std::shared_ptr<std::byte> host_;
     Newer newer_ = Newer::device;
-    bool is_being_read_ = false;  // here, by the GPU
+    bool is_being_read_ = false;  // a download is pending
 };
 
 }  // namespace dtrain::eager

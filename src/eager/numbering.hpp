@@ -8,10 +8,10 @@
 
 namespace dtrain::eager {
 
-/// What names and random numbers of this process follow from; nn::seed() begins it anew.
+/// Numbers from which names and random values of this process are derived; nn::seed() resets it.
 struct Numbering {
     std::uint64_t seed = 1;
-    std::map<std::string, std::int64_t, std::less<>> next = {};  ///< by what is numbered
+    std::map<std::string, std::int64_t, std::less<>> next = {};  ///< by kind
 
     /// 0, 1, 2, ...
     std::int64_t number(const std::string& of) { return next[of]++; }

@@ -21,7 +21,7 @@ namespace {
 
 using Leaves = std::vector<std::shared_ptr<eager::Leaf>>;
 
-// Parameters and the updates from their gradients, which are data here.
+// Parameters and the operators that update them; gradients are inputs of the program.
 Program update_program(const Leaves& leaves, const dtrain::Optimizer& settings,
                        const OptimizerOptions& options) {
     Program program;
@@ -45,7 +45,7 @@ State state_of(const Program& updates) {
     return {kept, 0};
 }
 
-// The updates of some parameters, prepared.
+// The prepared updates of some parameters.
 class Updates {
   public:
     Updates(Leaves leaves, const Program& program, const State& state)
@@ -70,7 +70,7 @@ class Updates {
             kernels_.push_back(
                 eager::place().make_kernel(op.type, {bound(op.inputs), bound(op.outputs), op.attributes}));
         }
-        recorded_ = eager::place().recorded([this] { run_kernels(); });
+        captured_ = eager::place().captured([this] { run_kernels(); });
     }
 
     void run() {
@@ -79,8 +79,8 @@ class Updates {
             leaf->gradient.on_device();
         }
         eager::place().write_state_to_device(state_);
-        if (recorded_)
-            recorded_->run();
+        if (captured_)
+            captured_->run();
         else
             run_kernels();
         for (const auto& leaf : leaves_) {
@@ -94,14 +94,15 @@ class Updates {
         for (const auto& kernel : kernels_) kernel->run();
     }
 
-    Leaves leaves_;  // that have a gradient
+    Leaves leaves_;  // parameters that have a gradient
     State state_;
     std::vector<eager::Value> made_;
     std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
-    std::unique_ptr<kernels::Kernel> recorded_;  // all of them, or none
+    std::unique_ptr<kernels::Kernel> captured_;  // all of them captured, or null
 };
 
-// Last layer first, as backward passes make gradients: sums over all of them are made in this order.
+// Last layer first, the order in which backward passes compute gradients: sums over all of them are made in
+// this order.
 Leaves leaves_of(const std::vector<Parameter>& parameters) {
     if (parameters.empty()) throw UsageError("an optimizer needs a parameter at least; there is none");
     Leaves leaves;
@@ -145,7 +146,7 @@ struct Optimizer::Content {
     Content& operator=(const Content&) = delete;
     ~Content() { eager::place().forget_later(state); }
 
-    // Options for parameters that have no gradient name none of the program's.
+    // Without options for parameters that have no gradient, because the program does not contain them.
     OptimizerOptions options_for(const Leaves& some) const {
         auto chosen = options;
         std::erase_if(chosen.regularisation_of, [&](const auto& each) { return !has(some, each.first); });

@@ -17,49 +17,48 @@
 
 namespace dtrain::eager {
 
-/// Where tensors are and who computes with them. One thread at a time.
+/// Where tensors are stored and operators are computed: the CPU or a GPU. One thread at a time.
 class Place {
   public:
     virtual ~Place() = default;
 
-    /// Of a GPU, with its number.
+    /// A GPU has its number.
     virtual Device device() const = 0;
 
-    /// Of any content, for kernels or this process to write.
+    /// Uninitialised, to be written by kernels or this process.
     virtual Value make_value(const Shape& shape, DataType type) = 0;
-    /// The first tensor of a State that nobody else uses.
+    /// The first tensor of a State that is not used by anything else.
     virtual Value value_of(const State& state) = 0;
-    /// One number: a counter.
+    /// A tensor with one integer, for counters.
     virtual Value make_number(std::int64_t number) = 0;
     virtual void copy(const Value& from, const Value& to) = 0;
 
-    /// For tensors there.
-    /// @throws Error when there is none for this operator
+    /// For tensors of this place. @throws Error if there is no kernel for this operator
     virtual std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
                                                          const kernels::KernelArguments& arguments) = 0;
 
-    /// All that `give` runs, which is not run now but at each run() of what is returned; null where that
-    /// gains nothing.
-    virtual std::unique_ptr<kernels::Kernel> recorded(const std::function<void()>& give) = 0;
+    /// A kernel that runs everything that `give` enqueues, which is captured and not run now; null if that
+    /// brings no gain.
+    virtual std::unique_ptr<kernels::Kernel> captured(const std::function<void()>& give) = 0;
 
-    /// What a State has, there.
+    /// The tensors of a State in device memory.
     virtual std::vector<StateTensor> device_state(const State& state) = 0;
-    /// Kernels write it from now on.
+    /// Call it before kernels write the State.
     virtual void write_state_to_device(const State& state) = 0;
-    /// It is forgotten when kernels have done what they were given.
+    /// Releases the State once all enqueued kernels have finished.
     virtual void forget_later(const State& state) = 0;
 
-    /// Whether this process' memory is another one than that of kernels.
+    /// Whether device memory is separate from host memory.
     virtual bool is_apart() const = 0;
-    /// Waits until all has been computed. @throws Error of what was given before, as Gpu::finish()
+    /// Waits until everything has been computed. @throws Error of earlier work, as Gpu::finish()
     virtual void finish() = 0;
 
-    /// Of all memory for tensors, used or not.
+    /// Total memory for tensors, used or free.
     virtual std::size_t bytes() const = 0;
 };
 
-/// That of this process, which stays the same from the first call on.
-/// @throws UsageError as nn::get_device()
+/// The place of this process, which does not change after the first call. @throws UsageError as
+/// nn::get_device()
 Place& place();
 
 }  // namespace dtrain::eager

@@ -15,11 +15,11 @@
 
 namespace dtrain::eager {
 
-/// What an operator is given, as a Program's schemas check it.
+/// An operator with its inputs, in the form that a Program's schemas check.
 struct OperatorCall {
     struct Input {
         std::string slot;
-        std::string name;  ///< for messages; "": it has none
+        std::string name;  ///< for messages; "": none
         Shape shape;
         DataType type = DataType::float32;
         bool wants_gradient = false;
@@ -31,45 +31,45 @@ struct OperatorCall {
     Attributes attributes = {};
 };
 
-/// An operator of a plan, with a number that no other one has.
+/// An operator of a plan, with a unique number.
 struct NumberedOperator {
     Operator op;
     std::uint64_t number = 0;
 };
 
-/// How the gradients by an operator's inputs are made from those by its outputs: operators of the same
-/// Program as the operator itself. In it the outputs' gradients are data.
+/// The operators that compute the gradients with respect to an operator's inputs from those with respect to
+/// its outputs, which are data here; they belong to the same Program as the operator itself.
 struct GradientPlan {
     std::vector<NumberedOperator> operators;
-    std::vector<Variable> made;  ///< what they make
+    std::vector<Variable> made;  ///< the variables that they compute
     struct Result {
         std::size_t input = 0;
         std::string gradient;
     };
-    std::vector<Result> results;  ///< in the order in which the schema asked for them
+    std::vector<Result> results;  ///< in the order in which the schema requested them
 };
 
-/// An operator for tensors of certain types: a Program of this operator alone, made and checked by the same
+/// An operator for tensors of certain types: a Program of only this operator, created and checked by the same
 /// schemas as every Program.
 class OpPlan {
   public:
-    /// @throws ProgramError when the inputs do not fit the operator
+    /// @throws ProgramError if the inputs do not fit the operator
     explicit OpPlan(const OperatorCall& call);
 
     const NumberedOperator& forward() const { return forward_; }
-    /// Of outputs, in their order.
+    /// Variables of the outputs, in order.
     const std::vector<Variable>& outputs() const { return outputs_; }
     const std::vector<bool>& wants_gradient() const { return wants_gradient_; }
 
-    /// Whether gradients can go through it at all.
+    /// Whether any gradient can flow through it.
     bool is_differentiable() const;
 
     /// @param given for each output, whether the loss depends on it
-    /// @throws ProgramError when the operator has no such gradient
+    /// @throws ProgramError if the operator has no such gradient
     const GradientPlan& backward(const std::vector<bool>& given) const;
 
-    /// Whether backward() reads this variable; all do when there are several outputs, for nobody knows then
-    /// which of them a loss will depend on.
+    /// Whether backward() reads this variable; true for all variables if there are several outputs, because
+    /// it is not yet known which of them a loss will depend on.
     bool keeps(std::string_view variable) const;
 
   private:
@@ -82,7 +82,7 @@ class OpPlan {
     mutable std::vector<std::pair<std::vector<bool>, std::unique_ptr<GradientPlan>>> backward_;
 };
 
-/// The plan for such a call; those that were used last are kept.
+/// The plan for such a call; the most recently used plans are cached.
 std::shared_ptr<const OpPlan> plan_of(const OperatorCall& call);
 
 }  // namespace dtrain::eager

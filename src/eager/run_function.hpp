@@ -9,18 +9,18 @@
 
 namespace dtrain::nn {
 
-/// A tensor and the slot of an operator that it is given to.
+/// A tensor and the input slot that it is passed to.
 struct Given {
     const char* slot;
     const Tensor& tensor;
 };
 
-/// All outputs of an operator. @throws ProgramError when an input does not fit; EmptyError
+/// Returns all outputs of an operator. @throws ProgramError if an input does not fit; EmptyError
 std::vector<Tensor> run(std::string_view type, const std::vector<Given>& inputs,
                         const Attributes& attributes = {},
                         const std::vector<std::string_view>& outputs = {"out"});
 
-/// The first of them.
+/// Returns the first output.
 inline Tensor run_one(std::string_view type, const std::vector<Given>& inputs,
                       const Attributes& attributes = {}) {
     return run(type, inputs, attributes).front();

@@ -15,7 +15,7 @@ using Key = std::vector<std::uint64_t>;  // number of the operator, addresses
 using Kernels = LruCache<Key, std::unique_ptr<kernels::Kernel>>;
 
 Kernels& prepared() {
-    // Never destroyed: what kernels use of oneDNN may go before.
+    // Never destroyed: objects of oneDNN that kernels use may be destroyed before.
     static auto& of_process = *new Kernels(2048);
     return of_process;
 }

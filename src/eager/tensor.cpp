@@ -29,13 +29,13 @@ Numbering& numbering() {
 namespace nn {
 namespace {
 
-// Whether the number without what is behind its point is one of the type's.
+// Whether the number is within the range of the type after truncation.
 template <class Wanted, class Given>
 bool is_number_of(Given number) {
     if constexpr (std::is_floating_point_v<Wanted>) {
         return true;
     } else if constexpr (std::is_floating_point_v<Given>) {
-        const auto limit = std::ldexp(1.0, std::numeric_limits<Wanted>::digits);  // one past the largest
+        const auto limit = std::ldexp(1.0, std::numeric_limits<Wanted>::digits);  // the largest value + 1
         const double whole = std::trunc(double{number});
         return whole >= -limit && whole < limit;
     } else {
@@ -43,7 +43,7 @@ bool is_number_of(Given number) {
     }
 }
 
-// As Programs check their variables.
+// The same check as for a Program's variables.
 void check_shape(const std::string& what, const Shape& shape) {
     Program().add({.name = what, .shape = shape});
 }
@@ -165,7 +165,7 @@ Tensor randn(const Shape& shape, std::uint64_t stream, DataType type) {
     const auto key = initial_key(numbering.seed, name);
     const auto value = eager::make_value(shape, type);
     const auto host = value.host_to_fill();
-    // Box and Muller, 1958, the first of each pair.
+    // Box and Muller, 1958, the first number of each pair.
     with_element(type, [&]<class Element>() {
         std::uint64_t i = 0;
         for (auto& each : host.as<Element>()) {

@@ -13,8 +13,8 @@ Transfers::Transfers(std::shared_ptr<kernels::Gpu> gpu)
       staging_(std::make_shared<BlockPool>([gpu = gpu_](std::size_t bytes) { return gpu->allocate(bytes); })),
       uploads_(gpu_->uploads()) {}
 
-// By way of memory that kernels do not use, beside what the GPU computes. A staging block may be taken again
-// at once: an upload waits until those before it were copied from there.
+// Uses a staging buffer that kernels do not use, so the upload overlaps with the GPU's computing. A staging
+// block may be reused at once: an upload waits until earlier ones have been copied from there.
 void Transfers::up(std::byte* device, const std::shared_ptr<std::byte>& host, std::size_t bytes) {
     constexpr std::size_t max = 16;
     constexpr std::size_t max_bytes = std::size_t{16} << 20;

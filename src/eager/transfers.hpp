@@ -11,37 +11,37 @@
 
 namespace dtrain::eager {
 
-/// The way between this process' memory and that of a GPU, which computes meanwhile. There is one for the
-/// GPU's whole life.
+/// Transfers between host memory and that of a GPU, concurrent with its computing. One object for the GPU's
+/// whole lifetime.
 class Transfers {
   public:
     explicit Transfers(std::shared_ptr<kernels::Gpu> gpu);
 
-    /// Memory here of any content.
+    /// Uninitialised host memory.
     std::shared_ptr<std::byte> take_on_host(std::size_t bytes) { return host_->take(bytes); }
 
-    /// What the GPU is given from now on finds it there; nobody writes here before settle(). Waits where the
-    /// GPU is many of them behind.
+    /// Uploads for work enqueued from now on; the host memory must not be written before settle(). Waits if
+    /// many uploads are pending.
     void up(std::byte* device, const std::shared_ptr<std::byte>& host, std::size_t bytes);
-    /// Waits until the GPU has read all that was to go up.
+    /// Waits until the GPU has read the host memory of all uploads.
     void settle();
 
-    /// It is here when the GPU has computed what it was given.
+    /// Downloads the result of everything enqueued so far.
     void down(std::byte* host, const std::byte* device, std::size_t bytes) {
         gpu_->to_host(host, device, bytes);
     }
-    /// Waits for that. @throws Error as Gpu::finish()
+    /// Waits for downloads. @throws Error as Gpu::finish()
     void finish();
 
-    /// Something that the GPU may use lives until it has computed what it was given up to now.
+    /// Keeps something alive until the GPU has executed everything enqueued so far.
     void keep(std::shared_ptr<void> used) { kept_.push_back(std::move(used)); }
-    /// Waits where there is much of that. @throws Error as finish()
+    /// Waits if there are many such objects. @throws Error as finish()
     void keep_few();
 
   private:
     std::shared_ptr<kernels::Gpu> gpu_;
     std::shared_ptr<BlockPool> host_;
-    std::shared_ptr<BlockPool> staging_;  // there; uploads alone write to it
+    std::shared_ptr<BlockPool> staging_;  // device memory; only uploads write to it
     std::unique_ptr<kernels::Gpu::Uploads> uploads_;
     std::vector<std::shared_ptr<std::byte>> unread_;
     std::size_t unread_bytes_ = 0;

@@ -9,12 +9,12 @@
 
 namespace dtrain::eager {
 
-/// A backward pass has reached a parameter.
+/// Records that a backward pass has reached a parameter.
 void note_reached(const std::shared_ptr<Leaf>& leaf);
 
-/// A line about the parameters that backward passes have reached, and that parameters() of no layer has
-/// listed and no optimizer has: plain members of a network, which compute and are never trained. "" when
-/// there is none. Each is in one line at most.
+/// A line naming the parameters that backward passes have reached but that are not in parameters() of any
+/// layer nor in any optimizer: plain members of a network, which compute and are never trained. "" if there
+/// are none. Each is reported at most once.
 std::string unlisted_line();
 
 }  // namespace dtrain::eager

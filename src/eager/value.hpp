@@ -11,33 +11,33 @@
 
 namespace dtrain::eager {
 
-/// The numbers of a tensor, without how they came to be. Copies share the memory. "There" is where kernels
-/// compute, "here" this process' memory, which on a CPU is the same.
+/// The values of a tensor, without how they were computed. Copies share the memory. "Device memory" is where
+/// kernels compute, "host memory" that of this process; on a CPU both are the same.
 struct Value {
-    std::shared_ptr<std::byte> memory;  ///< there
+    std::shared_ptr<std::byte> memory;  ///< device memory
     Shape shape;
     DataType type = DataType::float32;
-    std::shared_ptr<Mirror> mirror = {};  ///< its memory here, where that is another
+    std::shared_ptr<Mirror> mirror = {};  ///< its host copy, if host memory is separate
 
-    /// For kernels. They are given them at once: what is written here later is not there.
+    /// For kernels, which must be enqueued at once: later changes on the host are not transferred.
     TensorView on_device() const;
-    /// Kernels have written to it, or are about to write all of it.
+    /// Call it when kernels have written the value, or are about to overwrite all of it.
     void note_written_on_device() const;
 
-    /// To read. @throws Error of what a GPU was given before, as Gpu::finish()
+    /// For reading. @throws Error of earlier work of a GPU, as Gpu::finish()
     TensorView on_host() const;
-    /// To read and to write.
+    /// For reading and writing.
     TensorView host_to_write() const;
-    /// Lets it come here while kernels go on: here() shows it when somebody has waited for them.
+    /// Starts a download while kernels continue: on_host() has the values after the next wait for the GPU.
     void start_reading_to_host() const;
-    /// To write all of it: of any content.
+    /// For overwriting all of it; the previous contents are lost.
     TensorView host_to_fill() const;
 
   private:
     TensorView view(std::byte* data) const { return {data, shape, type}; }
 };
 
-/// Of any content.
+/// Uninitialised.
 Value make_value(const Shape& shape, DataType type);
 
 }  // namespace dtrain::eager

@@ -8,10 +8,10 @@
 
 namespace dtrain::elastic {
 
-/// RFC 4648, section 4, with padding: how JSON of Protocol Buffers carries bytes.
+/// Base64 of RFC 4648, section 4, with padding: the encoding of bytes in Protocol Buffers' JSON.
 std::string to_base64(std::string_view bytes);
 
-/// Nothing when the text is not what to_base64 writes.
+/// Nothing if the text is not valid output of to_base64.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace dtrain::elastic

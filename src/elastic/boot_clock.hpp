@@ -7,7 +7,7 @@
 
 namespace dtrain::elastic {
 
-/// Time since the machine started, that also passes while it is suspended: a lease does not wait for it.
+/// Time since boot, including time in suspend, because a lease also expires then.
 struct BootClock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;

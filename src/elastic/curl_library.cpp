@@ -11,7 +11,7 @@
 namespace dtrain::elastic {
 namespace {
 
-constexpr const char* file = "libcurl.so.4";  // the ABI has had this number since 2006
+constexpr const char* file = "libcurl.so.4";  // the ABI has had this version since 2006
 
 template <class Function>
 void find(void* library, Function& function, const char* name) {
@@ -28,7 +28,8 @@ const CurlLibrary& CurlLibrary::loaded() {
 }
 
 CurlLibrary::CurlLibrary() {
-    void* library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);  // stays: it has threads and handlers of its own
+    void* library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);  // never unloaded: it has its own threads and
+                                                            // handlers
     if (library == nullptr)
         throw Error(fmt::format("elastic jobs need libcurl, which cannot be loaded: {}", ::dlerror()));
     find(library, easy_init, "curl_easy_init");

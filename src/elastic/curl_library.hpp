@@ -7,12 +7,13 @@
 
 namespace dtrain::elastic {
 
-/// libcurl, loaded when a job needs it: with all that it needs itself it takes longer to load than the whole
-/// rest of dtrain-launch, and most jobs are not elastic. Its functions under their names without "curl_".
+/// libcurl, loaded only when a job needs it: with its dependencies it takes longer to load than all the rest
+/// of dtrain-launch, and most jobs are not elastic. The members are its functions, without the prefix
+/// "curl_".
 class CurlLibrary {
   public:
-    /// Loads and starts it at the first call, which is made before there are threads.
-    /// @throws Error when it is not installed, or does not start.
+    /// Loads and initializes libcurl at the first call, which must be made before there are threads.
+    /// @throws Error if it is not installed, or fails to initialize.
     static const CurlLibrary& loaded();
 
     decltype(&::curl_easy_init) easy_init = nullptr;

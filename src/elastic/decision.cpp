@@ -19,7 +19,7 @@ namespace {
 using What = Decision::What;
 using Names = std::vector<std::string>;
 
-/// Those of `names` that are among `others`, or those that are not.
+/// The elements of `names` that are in `others`, or those that are not.
 Names chosen(const Names& names, const Names& others, bool among) {
     const std::unordered_set<std::string_view> there(others.begin(), others.end());
     Names out;
@@ -34,7 +34,7 @@ std::string listed(const Names& names) {
     return join(some, ",") + (names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
 }
 
-/// The nodes suffice for a start.
+/// Whether there are enough nodes for a start.
 bool suffices(const Policy& policy, const Nodes& nodes) {
     const auto alive = static_cast<int>(nodes.alive.size());
     if (alive >= policy.wanted.max) return true;

@@ -12,19 +12,19 @@
 
 namespace dtrain::elastic {
 
-/// How to get at an etcd.
+/// How to reach an etcd cluster.
 struct EtcdAccess {
     std::vector<std::string> endpoints;  ///< "http://10.0.0.1:2379", members of one cluster
-    std::string user;                    ///< "": without authentication
+    std::string user;                    ///< "": no authentication
     std::string password;
     TlsFiles tls;
     friend bool operator==(const EtcdAccess&, const EtcdAccess&) = default;
 };
 
-/// Endpoints from an option: "host:port", "http://host:port" or "https://host:port", separated by commas;
-/// without a port 2379. User and files come from etcdctl's own variables: ETCDCTL_USER ("name" or
-/// "name:password"), ETCDCTL_PASSWORD, ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY. With a certificate
-/// variable, "host:port" means https.
+/// Parses endpoints from an option: "host:port", "http://host:port" or "https://host:port", separated by
+/// commas; the default port is 2379. User and files come from etcdctl's own variables: ETCDCTL_USER ("name"
+/// or "name:password"), ETCDCTL_PASSWORD, ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY. If a certificate
+/// variable is set, "host:port" means https.
 /// @param option "--elastic_server", for messages
 /// @throws UsageError naming the option or the variable.
 EtcdAccess etcd_access(std::string_view option, std::string_view servers, const Environment& environment);

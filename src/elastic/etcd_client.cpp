@@ -9,7 +9,7 @@
 namespace dtrain::elastic {
 namespace {
 
-/// https://grpc.io/docs/guides/status-codes/
+/// Status codes of https://grpc.io/docs/guides/status-codes/
 constexpr int invalid_argument = 3;
 constexpr int deadline_exceeded = 4;
 constexpr int resource_exhausted = 8;
@@ -25,7 +25,7 @@ bool passes(const Refusal& refusal) {
            refusal.code == resource_exhausted;
 }
 
-/// The token has expired, or users were changed since it was given out.
+/// Whether the token has expired, or users were changed since it was issued.
 bool asks_to_log_in(const Refusal& refusal) {
     return refusal.code == unauthenticated ||
            (refusal.code == invalid_argument &&

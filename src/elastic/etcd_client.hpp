@@ -16,7 +16,7 @@
 
 namespace dtrain::elastic {
 
-/// etcd did not do what it was asked for.
+/// etcd did not carry out a request.
 class EtcdError : public Error {
   public:
     EtcdError(const std::string& endpoint, const std::string& said);
@@ -29,34 +29,35 @@ class EtcdError : public Error {
     std::string said_;
 };
 
-/// No endpoint answers, or none can at the moment: later is another try.
+/// No endpoint answers, or none can at the moment: a retry may succeed.
 class EtcdAway : public EtcdError {
   public:
     using EtcdError::EtcdError;
 };
 
-/// etcd's answer is no, or its certificate is not believed: another try gives the same.
+/// etcd refuses the request, or its certificate is not trusted: a retry gives the same result.
 class EtcdRefused : public EtcdError {
   public:
     EtcdRefused(const std::string& endpoint, const Refusal& refusal)
         : EtcdError(endpoint, refusal.text), code_(refusal.code) {}
 
-    int code() const { return code_; }  ///< as of Refusal
+    int code() const { return code_; }  ///< as in Refusal
 
   private:
     int code_;
 };
 
 struct EtcdLimits {
-    std::chrono::milliseconds connect{2000};  ///< for each endpoint
-    std::chrono::milliseconds request{5000};  ///< for each endpoint
+    std::chrono::milliseconds connect{2000};  ///< per endpoint
+    std::chrono::milliseconds request{5000};  ///< per endpoint
 };
 
-/// A client of etcd 3.4 or later. Goes from endpoint to endpoint until one answers, logs in again when its
-/// token has expired. For one thread; interrupt() alone may come from another.
+/// A client of etcd 3.4 or later. Tries the endpoints in turn until one answers, and logs in again when its
+/// token has expired. Not thread-safe, except interrupt().
 ///
-/// Every call throws EtcdAway or EtcdRefused. After EtcdAway a change may have been made all the same, and a
-/// transaction that the next endpoint is asked for may find the work of the first: look who holds the key.
+/// Every call throws EtcdAway or EtcdRefused. After EtcdAway a change may have been made nevertheless, and a
+/// transaction that is repeated at the next endpoint may find the changes of the first attempt: check who
+/// holds the key.
 class EtcdClient {
   public:
     explicit EtcdClient(EtcdAccess access, EtcdLimits limits = {});
@@ -64,25 +65,25 @@ class EtcdClient {
     Found get(std::string_view key);
     Found get_prefix(std::string_view prefix);
     void put(const Change& put);
-    /// How many there were.
+    /// Returns the number of erased keys.
     std::int64_t erase(std::string_view key);
     std::int64_t erase_prefix(std::string_view prefix);
 
-    /// The server may give more seconds than were asked for.
+    /// The server may grant more seconds than requested.
     Lease grant(int seconds);
-    /// With 0 seconds when there is no such lease any more.
+    /// Returns 0 seconds if the lease no longer exists.
     Lease keep_alive(std::int64_t lease);
-    /// The keys of the lease go with it. No error when it is gone already.
+    /// Also deletes the keys of the lease. No error if the lease no longer exists.
     void revoke(std::int64_t lease);
 
-    /// Makes all changes at once if all conditions hold; whether they did.
+    /// Makes all changes atomically if all conditions hold; returns whether they did.
     bool transact(const std::vector<Condition>& conditions, const std::vector<Change>& changes);
 
-    /// Waits until a key with this prefix has changed after `revision`, at most for `limit`. True also when
-    /// etcd cannot tell any more.
+    /// Waits until a key with this prefix has changed after `revision`, at most for `limit`. Also true if
+    /// etcd can no longer tell.
     bool changed_since(std::string_view prefix, std::int64_t revision, std::chrono::milliseconds limit);
 
-    /// Makes every call throw EtcdAway, the one that is under way too. For other threads.
+    /// Makes every call throw EtcdAway, including the current one. May be called by other threads.
     void interrupt() { http_.interrupt(); }
 
   private:
@@ -95,7 +96,7 @@ class EtcdClient {
     EtcdAccess access_;
     EtcdLimits limits_;
     Http http_;
-    std::size_t endpoint_ = 0;  ///< that answered last
+    std::size_t endpoint_ = 0;  ///< index of the endpoint that answered last
     std::string token_;
 };
 

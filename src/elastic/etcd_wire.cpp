@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// @throws NotEtcd when `text` is not one JSON object; a stream's object is the one in its "result".
+/// @throws NotEtcd if `text` is not one JSON object. For a stream, returns the object in its "result".
 Json read_object(std::string_view text) {
     auto read = Json::parse(text, nullptr, false);
     if (!read.is_object()) throw NotEtcd(text);
@@ -80,7 +80,7 @@ NotEtcd::NotEtcd(std::string_view reply)
 std::string end_of_prefix(std::string_view prefix) {
     std::string out(prefix);
     while (!out.empty() && out.back() == '\xff') out.pop_back();
-    if (out.empty()) return std::string(1, '\0');  // etcd's word for "no end"
+    if (out.empty()) return std::string(1, '\0');  // etcd's encoding of "no end"
     ++out.back();
     return out;
 }
@@ -178,7 +178,7 @@ std::optional<Refusal> read_refusal(std::string_view reply) {
         const auto found = from.find(name);
         return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
     };
-    if (error->is_object())  // of a stream
+    if (error->is_object())  // in a stream
         return Refusal{.code = static_cast<int>(number_in(*error, "grpc_code")),
                        .text = text_in(*error, "message")};
     return Refusal{.code = static_cast<int>(number_in(object, "code")), .text = text_in(object, "error")};

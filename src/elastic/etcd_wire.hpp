@@ -10,8 +10,8 @@
 
 #include <dtrain/error.hpp>
 
-/// The messages of etcd's JSON gateway (https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/): keys and
-/// values in base64, 64-bit numbers as strings, what is zero or empty left out.
+/// Messages of etcd's JSON gateway (https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway/): keys and values
+/// in base64, 64-bit numbers as strings, zero and empty values omitted.
 namespace dtrain::elastic {
 
 struct KeyValue {
@@ -23,7 +23,7 @@ struct KeyValue {
     friend bool operator==(const KeyValue&, const KeyValue&) = default;
 };
 
-/// Keys as they were at one revision, in their order.
+/// Keys as of one revision, sorted.
 struct Found {
     std::int64_t revision = 0;
     std::vector<KeyValue> keys;
@@ -32,11 +32,11 @@ struct Found {
 
 struct Lease {
     std::int64_t id = 0;
-    int seconds = 0;  ///< left from when the server answered; 0: the lease is gone
+    int seconds = 0;  ///< remaining when the server answered; 0: the lease no longer exists
     friend bool operator==(const Lease&, const Lease&) = default;
 };
 
-/// What has to hold for a transaction to do anything.
+/// A condition of a transaction.
 struct Condition {
     enum class What { absent, value, lease };
     What what = What::absent;
@@ -53,7 +53,7 @@ struct Condition {
     }
 };
 
-/// What a transaction does.
+/// A change made by a transaction.
 struct Change {
     std::string key;
     std::optional<std::string> value;  ///< nothing: the key is deleted
@@ -65,7 +65,7 @@ struct Change {
     static Change erase(std::string key) { return {.key = std::move(key)}; }
 };
 
-/// Why a request was refused, with the numbers of https://grpc.io/docs/guides/status-codes/.
+/// Why a request was refused, with the codes of https://grpc.io/docs/guides/status-codes/.
 struct Refusal {
     static constexpr int not_found = 5;
 
@@ -82,10 +82,10 @@ std::string watch_request(std::string_view prefix, std::int64_t from_revision);
 std::string transaction_request(const std::vector<Condition>& conditions, const std::vector<Change>& changes);
 std::string authenticate_request(const std::string& user, const std::string& password);
 
-/// The smallest key behind all that begin with `prefix`.
+/// The smallest key after all keys that begin with `prefix`.
 std::string end_of_prefix(std::string_view prefix);
 
-/// A text that etcd 3.4 and later do not send.
+/// The reply is not one that etcd 3.4 or later sends.
 class NotEtcd : public Error {
   public:
     explicit NotEtcd(std::string_view reply);
@@ -97,10 +97,10 @@ Lease read_lease(std::string_view reply);
 bool read_succeeded(std::string_view reply);
 std::int64_t read_deleted(std::string_view reply);
 std::string read_token(std::string_view reply);
-/// Whether a line of a watch tells of a change, or that the watch cannot tell and one must look.
+/// Whether a line of a watch reports a change, or that the watch cannot tell and the caller must read again.
 bool is_change(std::string_view line);
 
-/// The reason in a reply of any status, nothing when it is none.
+/// The reason in a reply of any status; nothing if it is not a refusal.
 std::optional<Refusal> read_refusal(std::string_view reply);
 
 }  // namespace dtrain::elastic

@@ -13,9 +13,9 @@
 
 namespace dtrain::elastic {
 
-/// Paths of PEM files; "" where there is none.
+/// Paths of PEM files; "" if there is none.
 struct TlsFiles {
-    std::string authority;  ///< whom servers are believed by; "": the system's
+    std::string authority;  ///< certificate authority for servers; "": the system's
     std::string certificate;
     std::string key;
     friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
@@ -27,15 +27,15 @@ struct HttpRequest {
     std::vector<std::string> headers;  ///< "Name: value"
     std::chrono::milliseconds connect_limit{0};
     std::chrono::milliseconds limit{0};
-    /// Gets the reply piece by piece in place of HttpReply::body; false: that was enough. `limit` holds for
-    /// its beginning only.
+    /// Receives the reply piece by piece instead of HttpReply::body; returning false ends it. `limit` then
+    /// applies only until the first piece.
     std::function<bool(std::string_view piece)> on_piece;
-    std::chrono::milliseconds listen_limit{0};  ///< for a reply by pieces, from its first piece on
+    std::chrono::milliseconds listen_limit{0};  ///< for a reply in pieces, counted from its first piece
 };
 
 struct HttpReply {
     int status = 0;
-    bool cut_off = false;  ///< `listen_limit` passed, or on_piece had enough
+    bool cut_off = false;  ///< `listen_limit` passed, or on_piece returned false
     std::string body;
 };
 
@@ -45,7 +45,7 @@ class HttpError : public Error {
     HttpError(const std::string& url, const std::string& cause, bool hopeless);
 
     const std::string& cause() const { return cause_; }
-    /// Trying again leads nowhere: a certificate that is not believed, a file that cannot be read.
+    /// Whether a retry is pointless: an untrusted certificate, or a file that cannot be read.
     bool hopeless() const { return hopeless_; }
 
   private:
@@ -53,7 +53,7 @@ class HttpError : public Error {
     bool hopeless_;
 };
 
-/// Posts to HTTP servers, one request at a time, past any proxy. Connections are kept.
+/// Sends POST requests to HTTP servers, one at a time, bypassing any proxy. Connections are reused.
 class Http {
   public:
     explicit Http(TlsFiles tls);
@@ -61,10 +61,10 @@ class Http {
     Http(Http&&) noexcept;
     Http& operator=(Http&&) noexcept;
 
-    /// @throws HttpError when no reply began within the limits or the request was interrupted.
+    /// @throws HttpError if no reply began within the limits or the request was interrupted.
     HttpReply post(const HttpRequest& request);
 
-    /// Ends the request that is under way, and every later one. For other threads.
+    /// Ends the current request, and every later one. May be called by other threads.
     void interrupt();
 
   private:

@@ -50,7 +50,7 @@ HeaderList header_list(const std::vector<std::string>& headers) {
     for (const auto& header : headers) {
         auto* longer = curl().slist_append(list.get(), header.c_str());
         if (longer == nullptr) throw std::bad_alloc();
-        if (!list) list.reset(longer);  // otherwise it is still the first one
+        if (!list) list.reset(longer);  // otherwise the first element is unchanged
     }
     return list;
 }
@@ -61,7 +61,7 @@ struct Receiving {
     const HttpRequest& request;
     HttpReply& reply;
     std::optional<Clock::time_point> begun{};
-    std::exception_ptr error{};  ///< that must not fly through libcurl
+    std::exception_ptr error{};  ///< must not propagate through libcurl
 };
 
 std::size_t take_piece(char* bytes, std::size_t size, std::size_t count, void* to) {
@@ -122,7 +122,7 @@ class Http::Transfer {
         if (code != CURLE_OK) throw Error(fmt::format("libcurl: {}", curl().easy_strerror(code)));
     }
 
-    /// libcurl's own words leave it out.
+    /// The system's error, which libcurl's messages omit.
     std::string system_cause() {
         long error = 0;
         curl().easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
@@ -131,7 +131,7 @@ class Http::Transfer {
     }
 
     void set_up(const HttpRequest& request, curl_slist* headers, Receiving& receiving, std::string& cause) {
-        curl().easy_reset(easy_.get());  // connections stay
+        curl().easy_reset(easy_.get());  // keeps connections open
         set(CURLOPT_URL, request.url.c_str());
         set(CURLOPT_PROTOCOLS_STR, "http,https");
         set(CURLOPT_NOPROXY, "*");
@@ -171,7 +171,7 @@ class Http::Transfer {
         return code;
     }
 
-    /// Of the limits that libcurl does not know.
+    /// Time left until the limits that libcurl does not know.
     static int milliseconds_left(const Receiving& receiving, Clock::time_point begin) {
         const auto& request = receiving.request;
         if (!request.on_piece) return max_poll_ms;

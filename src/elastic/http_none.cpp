@@ -6,7 +6,7 @@
 
 #include "elastic/http.hpp"
 
-/// In place of http_curl.cpp where dtrain was built without libcurl.
+/// Replaces http_curl.cpp if dtrain is built without libcurl.
 namespace dtrain::elastic {
 
 HttpError::HttpError(const std::string& url, const std::string& cause, bool hopeless)

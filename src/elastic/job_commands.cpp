@@ -19,7 +19,7 @@ JobView view_of(EtcdClient& client, const JobKeys& keys) {
     throw UsageError(fmt::format("--job_id {}: etcd knows no such job", keys.job_id()));
 }
 
-/// A transaction for the state as it was seen; a false answer means that others were faster.
+/// A transaction conditional on the state that was seen; false if others changed it first.
 bool begin_anew(EtcdClient& client, const JobKeys& keys, const JobView& seen) {
     const auto as_seen =
         seen.state.empty() ? Condition::absent(keys.state()) : Condition::has_value(keys.state(), seen.state);

@@ -31,12 +31,12 @@ Node read_node(const Json& json) {
     json.at("processes").get_to(out.processes);
     json.at("gpus").get_to(out.gpus);
     json.at("dtrain").get_to(out.version);
-    out.launcher = json.value("launcher", "");  // earlier versions have written none
+    out.launcher = json.value("launcher", "");  // earlier versions did not write it
     json.at("start").get_to(out.start);
     return out;
 }
 
-/// Addresses go into command lines, and anybody who may write to etcd may have written the key.
+/// Addresses become parts of command lines, and anyone with write access to etcd may have written the key.
 bool can_be(const Node& node) {
     if (!cluster::is_host(node.address)) return false;
     const auto number = std::string_view(node.name).substr(std::min(node.address.size(), node.name.size()));
@@ -88,7 +88,7 @@ std::optional<Start> start_of(std::string_view json) {
     auto start = read_json(json, [](const Json& object) {
         Start out;
         object.at("number").get_to(out.number);
-        out.run = object.value("run", "");  // earlier versions have written none
+        out.run = object.value("run", "");  // earlier versions did not write it
         object.at("head").get_to(out.coordinator);
         for (const auto& node : object.at("nodes")) out.nodes.push_back(read_node(node));
         return out;

@@ -26,7 +26,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds poll_interval_running{1000};
 constexpr milliseconds poll_interval_waiting{5000};
-constexpr milliseconds between_tries{500};  // while etcd is away
+constexpr milliseconds between_tries{500};  // while etcd does not answer
 
 FileDescriptor event_fd() {
     FileDescriptor fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -96,7 +96,7 @@ Seen Membership::snapshot() const {
     return seen_;
 }
 
-/// Nothing happens when the lease is over: the keeper gets a new one.
+/// Does nothing if the lease has expired: the keeper thread gets a new one.
 void Membership::transact_while_leased(EtcdClient& client, const std::vector<Condition>& conditions,
                                        const std::vector<Change>& changes) {
     try {
@@ -110,7 +110,7 @@ bool Membership::become_coordinator() {
     const auto before = seen();
     transact_while_leased(client_, {Condition::absent(options_.keys.coordinator())},
                           {Change::put(options_.keys.coordinator(), before.own_name, before.own_lease)});
-    refresh(client_);  // also where the answer was lost on its way
+    refresh(client_);  // also if the answer was lost in transit
     return seen().is_coordinator();
 }
 
@@ -137,11 +137,11 @@ void Membership::work_on(std::int64_t start) {
         notify_others(client_);
         refresh(client_);
     } catch (const EtcdAway& away) {
-        note_away(away);  // the keeper will tell them
+        note_away(away);  // the keeper thread will notify them
     }
 }
 
-/// Writes what this node is, when etcd has it otherwise.
+/// Updates this node's entry if it differs from the one in etcd.
 void Membership::notify_others(EtcdClient& client) {
     const auto [self, there, lease] = [this] {
         const std::lock_guard lock(mutex_);
@@ -170,8 +170,8 @@ void Membership::set_fence(std::optional<Fence> fence) {
     ask_fence();
 }
 
-/// The first launcher at an address has that as its name, others "#2" and so on. False when there can be only
-/// one, and is another.
+/// The first launcher at an address uses the address as its name, others append "#2" and so on. False if only
+/// one is allowed and there is another one.
 bool Membership::register_node(EtcdClient& client) {
     const auto sent = BootClock::now();
     const auto lease = client.grant(options_.lease_seconds);
@@ -194,7 +194,7 @@ bool Membership::register_node(EtcdClient& client) {
             seen_.own_lease = lease.id;
         }
         note_lease(sent, lease);
-        refresh(client);  // what was seen before does not have the new registration
+        refresh(client);  // the previous view lacks the new registration
         return true;
     }
     client.revoke(lease.id);
@@ -250,11 +250,12 @@ void Membership::keep_once(EtcdClient& client, Due& due) {
     }
     if (due.refresh) refresh(client);
     const auto now = snapshot();
-    // Others may have taken this node for lost, and removed it.
+    // Others may have considered this node lost, and removed it.
     if (!now.is_registered()) {
         client.revoke(now.own_lease);
         stop_fenced();
-        due.renewal = BootClock::now();  // a lease that is gone is not renewed: that registers the node
+        due.renewal = BootClock::now();  // the lease is gone and cannot be renewed: the renewal registers the
+                                         // node again
         return;
     }
     notify_others(client);
@@ -279,12 +280,12 @@ void Membership::note_lease(BootClock::time_point sent, const Lease& lease) {
     if (fence_ && !stop_requested_) put_off_stop();
 }
 
-/// With both mutexes held.
+/// Requires both mutexes to be locked.
 void Membership::put_off_stop() {
     fence_->timer->stop_at(lease_until_ - options_.time_to_stop, until_kill());
 }
 
-/// The lease is gone: what it fenced must not run any more.
+/// The lease is gone: the job that it fenced must stop.
 void Membership::stop_fenced() {
     const std::lock_guard lock(fence_mutex_);
     if (!fence_ || stop_requested_) return;
@@ -292,7 +293,7 @@ void Membership::stop_fenced() {
     fence_->timer->stop_now(milliseconds(0));
 }
 
-/// True while there is one.
+/// Whether there is a fence.
 bool Membership::ask_fence() {
     const auto now = snapshot();
     const std::lock_guard lock(fence_mutex_);
@@ -304,7 +305,7 @@ bool Membership::ask_fence() {
     return true;
 }
 
-/// True when this object is about to go.
+/// True if this object is being destroyed.
 bool Membership::sleep_for(milliseconds time) {
     std::unique_lock lock(mutex_);
     return leaving_.wait_for(lock, time, [this] { return leave_; });

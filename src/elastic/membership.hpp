@@ -24,29 +24,29 @@ struct MembershipOptions {
     EtcdAccess access;
     EtcdLimits limits;
     JobKeys keys;
-    Node self;  ///< its name and its launcher's mark are given by the membership
-    /// Wait until another launcher at this address is gone, or has not been heard of for so long.
+    Node self;  ///< the membership fills in its name and its launcher's id
+    /// Wait until another launcher at this address is gone, or has been silent for `lease_seconds`.
     bool one_per_address = false;
-    /// Seconds after which a node that is not heard of counts as gone.
+    /// Seconds after which a silent node counts as lost.
     int lease_seconds = 60;
-    /// How long a job needs to be gone, from when it is told to stop; what is left of it after three quarters
-    /// of that is told to go at once.
+    /// Time that a job needs to stop, from the request on; what is left of it after three quarters of that
+    /// time is killed.
     std::chrono::milliseconds time_to_stop{17'000};
 };
 
-/// What is known of a job and of this node's part in it.
+/// The known state of a job and of this node in it.
 struct Seen {
     JobView view;
     std::string own_name;
-    std::string own_launcher;  ///< mark of this process
+    std::string own_launcher;  ///< id of this process
     std::int64_t own_lease = 0;
-    BootClock::time_point nodes_since;                ///< since when no node has come or gone
-    std::optional<BootClock::time_point> away_since;  ///< etcd has not answered since
+    BootClock::time_point nodes_since;                ///< since when no node has joined or left
+    std::optional<BootClock::time_point> away_since;  ///< since when etcd has not answered
 
     bool is_coordinator() const { return !view.coordinator.empty() && view.coordinator_lease == own_lease; }
-    /// Whether a node is this process.
+    /// Whether a node entry belongs to this process.
     bool is_own(const Node& node) const { return is_same_launcher(node, own()); }
-    /// Whether the others see this process; its name alone may be another's by now.
+    /// Whether the others see this process; its name alone may by now belong to another one.
     bool is_registered() const { return view.has(own()); }
     std::chrono::milliseconds unchanged() const;
 
@@ -54,52 +54,52 @@ struct Seen {
     Node own() const { return {.name = own_name, .launcher = own_launcher}; }
 };
 
-/// This node's place in an elastic job: a key in etcd that lives as long as this object keeps its lease, and
-/// what etcd says of the others. When etcd does not answer, that is logged once, everything is taken to be as
-/// it was, and tried again for ever. A lease that ran out meanwhile is followed by a new one.
+/// This node's membership in an elastic job: a key in etcd that lives as long as this object renews its
+/// lease, and etcd's view of the other nodes. If etcd does not answer, that is logged once, the last known
+/// state is kept, and it is retried forever. A lease that expired meanwhile is replaced by a new one.
 ///
-/// A job that this node drives is fenced: the coordinator key is held by the same lease, and `fence` stops
-/// the job before that lease can have run out in etcd, which alone lets another node become coordinator.
+/// A job that this node coordinates is fenced: the coordinator key is held by the same lease, and `fence`
+/// stops the job before that lease can have expired in etcd; only then can another node become coordinator.
 class Membership {
   public:
     /// Registers the node.
-    /// @throws EtcdAway when no endpoint answers, EtcdRefused when one says no.
+    /// @throws EtcdAway if no endpoint answers, EtcdRefused if one refuses.
     explicit Membership(MembershipOptions options);
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
     ~Membership();
 
-    /// The others see at once that this node is gone; what is seen of them stays as it is.
+    /// Unregisters this node, which the others see at once; this node's view of the others is kept.
     void leave();
 
     Seen seen() const;
-    /// Readable after anything has changed; seen() makes it unreadable.
+    /// Becomes readable after any change; seen() resets it.
     int changed_fd() const { return changed_.get(); }
 
-    /// Tries to become the job's coordinator, and reads the state again. True when this node is coordinator
-    /// then.
+    /// Tries to become the job's coordinator, and reads the state again. Returns whether this node is
+    /// coordinator then.
     bool become_coordinator();
     void resign();
-    /// Writes keys that only the coordinator may write; false when this node is not coordinator any more.
+    /// Writes keys that only the coordinator may write; false if this node is no longer coordinator.
     bool write_as_coordinator(const std::vector<Change>& changes);
-    /// Tells the others which start this node works on, 0: none; when etcd is away, as soon as it is back.
+    /// Publishes which start this node works on, 0: none; if etcd does not answer, as soon as it does.
     void work_on(std::int64_t start);
-    /// Takes away the keys of nodes that are known to be lost; one that is alive all the same comes again.
+    /// Removes the keys of nodes that are known to be lost; a node that is still alive registers again.
     void remove(const std::vector<std::string>& names);
 
-    /// While this is set, the job behind `timer` is fenced, and `must_stop` is asked whenever something has
-    /// changed and once a second, from another thread; true stops the job.
+    /// While this is set, the job behind `timer` is fenced, and another thread calls `must_stop` after every
+    /// change and once per second; true stops the job.
     struct Fence {
         const StopTimer* timer = nullptr;
         std::function<bool(const Seen&)> must_stop;
     };
     void set_fence(std::optional<Fence> fence);
 
-    /// `seconds`, or more where a job could not be stopped within such a lease.
+    /// `seconds`, or more if a job could not be stopped within such a lease.
     static int sufficient_lease(int seconds, std::chrono::milliseconds time_to_stop);
 
   private:
-    /// What the keeper's thread has to do next.
+    /// What the keeper thread has to do next.
     struct Due {
         BootClock::time_point renewal;
         bool refresh = true;
@@ -123,8 +123,8 @@ class Membership {
     bool sleep_for(std::chrono::milliseconds time);
 
     MembershipOptions options_;
-    EtcdClient client_;  ///< of the owner's thread
-    EtcdClient keeper_;  ///< of the thread that keeps the lease
+    EtcdClient client_;  ///< used by the owner's thread
+    EtcdClient keeper_;  ///< used by the keeper thread, which renews the lease
     FileDescriptor changed_;
 
     mutable std::mutex mutex_;

@@ -13,8 +13,8 @@ std::vector<std::string> rank_order(const std::vector<std::string>& previous,
     const std::unordered_set<std::string> there(alive.begin(), alive.end());
     const std::unordered_set<std::string> known(previous.begin(), previous.end());
 
-    std::vector<std::string> order(size);  // "": a hole
-    std::vector<std::string> waiting;      // for a hole, in this order
+    std::vector<std::string> order(size);  // "": free
+    std::vector<std::string> waiting;      // nodes for the free ranks, in this order
     for (std::size_t place = 0; place < previous.size(); ++place) {
         if (!there.contains(previous[place])) continue;
         if (place < size)

@@ -7,12 +7,12 @@
 
 namespace dtrain::elastic {
 
-/// The nodes of the next start, by node rank: as many as are alive, at most `most`.
+/// The nodes of the next start, by node rank: all that are alive, at most `max`.
 ///
-/// Who was there before keeps its place, as far as there is that place; where fewer nodes are left, those
-/// from the end of the list move into the holes (0,1,2,3 without 0 becomes 3,1,2), and newcomers, in the
-/// order of their arrival, take the holes that are left, then places at the end. When more nodes are alive
-/// than wanted, those of the lowest places stay, before any newcomer.
+/// A node of the last start keeps its rank if that still exists. If fewer nodes are left, those from the end
+/// of the list fill the free ranks (0,1,2,3 without 0 becomes 3,1,2). New nodes, in the order of their
+/// arrival, fill the remaining free ranks, then ranks at the end. If more nodes are alive than wanted, those
+/// of the lowest ranks stay, before any new node.
 /// @param previous the order of the last start; empty before the first
 /// @param alive in the order of arrival, each once
 std::vector<std::string> rank_order(const std::vector<std::string>& previous,

@@ -29,9 +29,10 @@ constexpr std::chrono::seconds between_reminders{15};
 constexpr std::chrono::seconds max_farewell{60};
 constexpr std::chrono::seconds max_return{5};
 constexpr int status_failed = 1;
-constexpr int status_again = 102;  // Paddle: a program that asks to be started again
+constexpr int status_again = 102;  // Paddle: the program asks to be restarted
 
-/// Of nobody yet. @param last of the job, if it had one
+/// The next start, with no coordinator and no nodes yet.
+/// @param last the job's last start, if there was one
 Start next_start(const std::optional<Start>& last) {
     if (!last) return {.number = 1, .run = random_mark()};
     return {.number = last->number + 1, .run = last->run.empty() ? random_mark() : last->run};
@@ -50,7 +51,7 @@ std::vector<Node> named(const Start& start, const std::vector<std::string>& name
     return out;
 }
 
-/// Why a running job is stopped: one thread says it, another one asks.
+/// Why a running job is stopped: set by one thread, read by another one.
 class StopReason {
   public:
     void set(std::string text, bool give_up) {
@@ -97,7 +98,7 @@ class Participation {
             try {
                 if (const auto status = step(membership_.seen())) return *status;
             } catch (const EtcdAway&) {
-                // The membership tells about it, and when it is over.
+                // The membership logs this, and when etcd answers again.
             }
             wait();
         }
@@ -105,7 +106,7 @@ class Participation {
     }
 
   private:
-    /// What this node should do now; its exit status when that was all.
+    /// Does what this node should do now; returns its exit status if it is done.
     std::optional<int> step(const Seen& seen) {
         const auto& view = seen.view;
         if (seen.away_since || !seen.is_registered()) return std::nullopt;
@@ -135,7 +136,7 @@ class Participation {
         return std::nullopt;
     }
 
-    /// The job's np in etcd holds for all nodes.
+    /// The number of nodes in etcd applies to all nodes.
     Policy policy(const JobView& view) const {
         auto out = options_.policy;
         if (view.wanted) out.wanted = *view.wanted;
@@ -217,13 +218,14 @@ class Participation {
         if (seen.view.state != state_running) return stop("the job was ended by others");
         auto nodes = nodes_of(seen.view, seen.unchanged());
         for (const auto& node : start.nodes)
-            if (!seen.view.has(node)) std::erase(nodes.alive, node.name);  // also where another came since
+            if (!seen.view.has(node))
+                std::erase(nodes.alive, node.name);  // also if it was replaced by another launcher
         auto decision = decide_running(policy(seen.view), nodes);
         if (decision.what == What::wait) return false;
         return stop(std::move(decision.reason), decision.what == What::give_up);
     }
 
-    /// @param lost nodes of the start that nothing was heard of
+    /// @param lost nodes of the start that no longer respond
     std::optional<int> after_driving(const StartEnd& end, const std::vector<Node>& lost, bool give_up) {
         if (end.stopped_by != 0) return 128 + end.stopped_by;
         if (end.status == 0) return end_job(state_completed, 0);
@@ -241,7 +243,7 @@ class Participation {
         return std::nullopt;
     }
 
-    /// Until they come anew.
+    /// Excludes these nodes until they join again.
     void leave_out(const std::vector<Node>& nodes) {
         const auto view = membership_.seen().view;
         for (const auto& each : view.nodes)
@@ -250,8 +252,8 @@ class Participation {
                 left_out_[each.node.name] = each.arrived;
     }
 
-    /// Whether nodes that nothing was heard of live all the same: those do come again when they are removed.
-    /// Another launcher at the address of one of them says that this one is dead.
+    /// Whether nodes that do not respond are still alive: if so, they register again after their removal. If
+    /// another launcher registers at the address of one of them, that one is dead.
     bool come_again(const std::vector<Node>& nodes) {
         const auto give_up_at = BootClock::now() + max_return;
         const auto any_is_replaced = [&](const JobView& view) {
@@ -283,7 +285,7 @@ class Participation {
                                              : end_job(state_failed, options_.failed_status(status));
     }
 
-    /// A job that has ended is not kept waiting for etcd longer than others would wait for its node.
+    /// Writes the outcome. A finished job waits for etcd no longer than others would wait for its node.
     int end_job(std::string_view state, int status) {
         const auto give_up_at = BootClock::now() + max_farewell;
         for (bool away = true; away && BootClock::now() < give_up_at && signal_ == 0;) {
@@ -317,7 +319,7 @@ class Participation {
         remind_at_ = now + between_reminders;
     }
 
-    /// Until something has changed or time has passed.
+    /// Waits for a change, a signal or the poll interval.
     void wait() {
         std::array<pollfd, 2> sources{{{signals_.fd(), POLLIN, 0}, {membership_.changed_fd(), POLLIN, 0}}};
         ::poll(sources.data(), sources.size(), static_cast<int>(between_decisions.count()));
@@ -331,8 +333,8 @@ class Participation {
     SignalSource signals_{stop_signals_and()};
     std::int64_t last_start_ = 0;
     int failures_ = 0;
-    std::map<std::string, std::int64_t> left_out_;  ///< nodes that cannot take part, and when they arrived
-    int signal_ = 0;                                ///< that asks this node to leave
+    std::map<std::string, std::int64_t> left_out_;  ///< nodes that cannot take part, with their arrival
+    int signal_ = 0;                                ///< a signal that asked this node to leave
     std::string reminded_;
     BootClock::time_point remind_at_;
 };

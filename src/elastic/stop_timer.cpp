@@ -33,7 +33,7 @@ bool StopTimer::has_reported() const {
 }
 
 void StopTimer::stop_at(BootClock::time_point when, std::chrono::milliseconds grace) const {
-    constexpr std::chrono::nanoseconds min{1};  // 0 would mean never
+    constexpr std::chrono::nanoseconds min{1};  // 0 would disarm the timer
     set(timer_.get(), {.it_interval = to_timespec(std::max<std::chrono::nanoseconds>(grace, min)),
                        .it_value = to_timespec(std::max(when.time_since_epoch(), min))});
 }

@@ -9,18 +9,18 @@
 
 namespace dtrain::elastic {
 
-/// Tells a running job through a file descriptor when it must stop. What watches it needs nobody to be alive
-/// or awake for that: the kernel keeps the time. Any thread may call any member.
+/// Notifies a running job through a file descriptor when it must stop. This works even if no thread of this
+/// process runs: the kernel keeps the time. Thread-safe.
 class StopTimer {
   public:
     StopTimer();
 
-    /// Becomes readable when the job has to stop, and once more, after the grace, when it has to be gone at
-    /// once. A read gives 8 bytes, as of a timerfd.
+    /// Becomes readable when the job has to stop, and once more, after the grace time, when it has to be
+    /// killed. Reading returns 8 bytes, as for a timerfd.
     int fd() const { return timer_.get(); }
-    bool has_reported() const;  ///< fd() is readable
+    bool has_reported() const;  ///< whether fd() is readable
 
-    /// Stop at `when`, unless put off by another call before.
+    /// Stops at `when`, unless a later call postpones it.
     void stop_at(BootClock::time_point when, std::chrono::milliseconds grace) const;
     void stop_now(std::chrono::milliseconds grace) const;
     void never() const;

@@ -11,16 +11,16 @@
 
 namespace dtrain::gpu {
 
-/// Where kernels say that data cannot be, as they cannot throw. On the GPU; the first to come stays.
+/// Where kernels report invalid data, because they cannot throw. In GPU memory; the first report is kept.
 struct DeviceError {
     struct Content {
-        unsigned long long kernel = 0;  ///< number from 1 on; 0: none
-        long long place = 0;            ///< for instance, the row of a batch
-        long long value = 0;            ///< what is there
+        unsigned long long kernel = 0;  ///< number of the kernel, from 1; 0: no error
+        long long place = 0;            ///< for example, the row of a batch
+        long long value = 0;            ///< the invalid value
     };
 
     Content* content;
-    unsigned long long kernel;  ///< whose it is
+    unsigned long long kernel;  ///< number of the reporting kernel
 
     ON_DEVICE void report(long long place, long long value) const {
 #ifdef __CUDA_ARCH__

@@ -14,11 +14,12 @@ class Event {
     Event(const Event&) = delete;
     Event& operator=(const Event&) = delete;
 
-    /// What the stream was given up to now is before it.
+    /// Records the event after everything enqueued in the stream so far.
     void set(const Stream& stream);
-    /// What this stream is given from now on waits for it. One never set is passed already.
+    /// Makes work enqueued in this stream from now on wait for the event. An event that was never set counts
+    /// as reached.
     void hold(const Stream& stream) const;
-    /// The caller waits for it.
+    /// Makes the caller wait for the event.
     void wait() const;
 
   private:

@@ -11,10 +11,10 @@
 
 namespace dtrain::gpu {
 
-/// What a stream was given, to be given again at once: a CUDA graph.
+/// Captured work of a stream that can be launched repeatedly: a CUDA graph.
 class Graph {
   public:
-    /// @param give gives it to the stream, which does not compute it
+    /// @param give enqueues the work in the stream, which does not execute it
     Graph(const Stream& stream, const std::function<void()>& give);
     ~Graph();
     Graph(const Graph&) = delete;
@@ -22,7 +22,7 @@ class Graph {
 
     void run(const Stream& stream) const;
 
-    /// The names of the kernels, as far as they have one, and "copy".
+    /// The names of the kernels, if they have one, and "copy".
     std::vector<std::string> parts() const;
 
   private:

@@ -6,10 +6,11 @@
 
 namespace dtrain::gpu {
 
-/// @throws UsageError when programs cannot compute on any here, with the reason
+/// @throws UsageError with the reason if no GPU of this machine can be used
 void check_gpus();
 
-/// Makes it the GPU of this thread. @throws UsageError when there is none of this number, with the reason
+/// Makes it the current GPU of this thread. @throws UsageError with the reason if there is none of this
+/// number
 void choose_gpu(int number);
 
 /// "GPU 0, NVIDIA H200"

@@ -9,10 +9,10 @@
 
 namespace dtrain::gpu {
 
-/// Of the factors; sums and results are float32, with float64 float64.
+/// Type of the factors; sums and results are float32, or float64 for float64.
 enum class Number { float32, float64, bfloat16, float16 };
 
-/// Rows after each other on the GPU, possibly read as its transpose.
+/// A row-major matrix on the GPU, optionally read as its transpose.
 struct MatrixOnGpu {
     void* data;
     std::int64_t rows;
@@ -20,10 +20,10 @@ struct MatrixOnGpu {
     bool transposed = false;  ///< `data` holds the columns x rows matrix whose transpose this is
 };
 
-/// What is done to each row of a product.
+/// What is applied to each row of a product.
 enum class Finish { nothing, add_bias, add_bias_relu };
 
-/// The library for matrix products, and memory that it works with: one for a stream.
+/// The library for matrix products and its workspace: one object per stream.
 class ProductLibrary {
   public:
     ProductLibrary();
@@ -41,7 +41,7 @@ class ProductLibrary {
 /// out = a b, prepared once.
 class MatrixProduct {
   public:
-    /// @param bias as many as out has columns, of out's type; with Finish::nothing not read
+    /// @param bias one element per column of out, of out's type; not read with Finish::nothing
     MatrixProduct(ProductLibrary& library, MatrixOnGpu a, MatrixOnGpu b, MatrixOnGpu out, Number number,
                   Finish finish = Finish::nothing, const void* bias = nullptr);
     ~MatrixProduct();

@@ -11,10 +11,10 @@ namespace dtrain::gpu {
 
 using DeviceMemory = std::shared_ptr<std::byte>;
 
-/// Zeros on the current GPU.
+/// Zero-initialised memory of the current GPU.
 DeviceMemory allocate(std::size_t bytes);
 
-/// Zeros of this process that the GPU reads and writes by itself.
+/// Zero-initialised pinned host memory, which the GPU can read and write.
 DeviceMemory allocate_host(std::size_t bytes);
 
 void to_gpu(const Stream& stream, void* to, const void* from, std::size_t bytes);

@@ -37,7 +37,7 @@ class UploadStream final : public kernels::Gpu::Uploads {
     UploadStream(const Stream& computing, kernels::Gpu::Copies& up) : computing_(computing), up_(up) {}
 
     void to_gpu(void* to, const void* from, std::size_t bytes) override {
-        read_.hold(stream_);  // not in release(): finish() waits for no more than uploads need
+        read_.hold(stream_);  // not in release(): so that finish() waits for no more than the uploads need
         gpu::to_gpu(stream_, to, from, bytes);
         up_.add(bytes);
     }

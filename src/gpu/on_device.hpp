@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// ON_DEVICE: for functions that run on the GPU too. ON_GPU: for those that run nowhere else, as what is given
-// a Block.
+// ON_DEVICE: for functions that also run on the GPU. ON_GPU: for functions that run only there, such as those
+// that take a Block.
 #ifdef __CUDACC__
 #define ON_DEVICE __host__ __device__
 #define ON_GPU __device__

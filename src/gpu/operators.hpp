@@ -17,25 +17,25 @@
 #include "kernels/chain_link.hpp"
 #include "kernels/kernel.hpp"
 
-/// The operators that each file has kernels for; registry.cpp puts them together.
+/// The operators that each file has kernels for; registry.cpp combines them.
 namespace dtrain::gpu {
 
 using kernels::Kernel;
 using kernels::KernelArguments;
 
-/// What kernels are made with; outlives them.
+/// Resources of kernels; must outlive them.
 struct KernelContext {
     Stream stream;
     ProductLibrary products;
     DeviceMemory error = allocate(sizeof(DeviceError::Content));
-    /// By number of a kernel: the text of the error for a place and a value.
+    /// By kernel number: a function that formats the error for a place and a value.
     std::map<unsigned long long, std::function<std::string(long long, long long)>> texts = {};
     unsigned long long kernels = 0;
 
-    /// That of a kernel that never tells one, but asks whether there is any.
+    /// For a kernel that reports no errors, but checks whether there are any.
     DeviceError any_error() const { return {reinterpret_cast<DeviceError::Content*>(error.get()), 0}; }
 
-    /// For a kernel that tells one.
+    /// For a kernel that reports errors.
     DeviceError error_of(std::function<std::string(long long place, long long value)> text) {
         texts[++kernels] = std::move(text);
         return {reinterpret_cast<DeviceError::Content*>(error.get()), kernels};
@@ -50,7 +50,7 @@ struct Entry {
 };
 using Entries = std::vector<Entry>;
 
-/// The kernel for the real numbers that the tensors hold.
+/// The kernel for the real type of the tensors.
 template <Factory of_float, Factory of_double>
 std::unique_ptr<Kernel> by_type(KernelContext& context, const KernelArguments& arguments) {
     return arguments.real_type() == DataType::float64 ? of_double(context, arguments)
@@ -74,7 +74,7 @@ Entries reduction_kernels();
 Entries schedule_kernels();
 Entries shape_kernels();
 
-/// Nothing when there is none.
+/// Null if there is none.
 Factory find_kernel(std::string_view operator_type);
 
 /// See kernels::Gpu.

@@ -4,10 +4,10 @@
 
 namespace dtrain::gpu {
 
-/// What is given to it is computed in that order, beside the caller.
+/// A queue of work that is executed in order, asynchronously to the caller.
 class Stream {
   public:
-    /// Of the current GPU of this thread.
+    /// A stream of this thread's current GPU.
     Stream();
     ~Stream();
     Stream(const Stream&) = delete;

@@ -84,7 +84,7 @@ void BatchesAhead::work() {
         }
         lock.lock();
         works_ = false;
-        if (prepared_ == first) {  // else start() wants something else
+        if (prepared_ == first) {  // else start() was called meanwhile
             failure_ = failure;
             if (!failure) prepared_ += count;
         }

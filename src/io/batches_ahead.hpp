@@ -11,15 +11,15 @@
 
 namespace dtrain::io {
 
-/// Has the batches of an epoch prepared in a thread of its own, ahead of the one that takes them. They lie in
-/// places that are used in turns: batch b is in place b % places.
+/// Prepares the batches of an epoch in its own thread, ahead of their use. Batches are stored in places used
+/// cyclically: batch b is in place b % places.
 class BatchesAhead {
   public:
     struct Places {
-        std::int64_t count = 3;    ///< 2 or more
-        std::int64_t at_once = 1;  ///< batches that are prepared together, fewer than there are places
+        std::int64_t count = 3;    ///< at least 2
+        std::int64_t at_once = 1;  ///< batches that are prepared together; less than count
     };
-    /// Brings batches first .. first + count - 1 into their places. Called by the thread.
+    /// Prepares batches first .. first + count - 1 in their places. Called by the thread.
     using Prepare = std::function<void(std::int64_t first, std::int64_t count)>;
 
     BatchesAhead(Places places, Prepare prepare);
@@ -27,16 +27,16 @@ class BatchesAhead {
     BatchesAhead(const BatchesAhead&) = delete;
     BatchesAhead& operator=(const BatchesAhead&) = delete;
 
-    /// Goes on with batch `first` of an epoch of `end`; what was prepared before is forgotten.
-    /// @param begin called while nothing is prepared
+    /// Continues with batch `first` of an epoch with `end` batches; discards what was prepared before.
+    /// @param begin called while nothing is being prepared
     void start(std::int64_t first, std::int64_t end, const std::function<void()>& begin);
 
-    /// The place of the next batch, good until the next call of next() or start().
-    /// @throws what preparing threw; Error when the epoch has no more batches
+    /// The place of the next batch, valid until the next call of next() or start().
+    /// @throws what preparing threw; Error if the epoch has no more batches
     std::int64_t next();
 
-    /// The place of the batch that next() will return, when it is there; -1: the epoch has none. Good until
-    /// the call of next() after the next one, or start(). @throws what preparing threw
+    /// Waits for the batch that next() will return, and returns its place; -1 at the end of the epoch. Valid
+    /// until the second next() from now, or start(). @throws what preparing threw
     std::int64_t await_next();
 
   private:
@@ -49,11 +49,11 @@ class BatchesAhead {
     std::mutex mutex_;
     std::condition_variable changed_;
     bool ends_ = false;
-    bool works_ = false;         ///< the thread is preparing, without the mutex
-    std::int64_t end_ = 0;       ///< of the epoch
-    std::int64_t prepared_ = 0;  ///< batches before it are ready or taken
-    std::int64_t taken_ = 0;     ///< batch that next() gives
-    bool in_use_ = false;        ///< the one before taken_ is still looked at
+    bool works_ = false;         ///< the thread is preparing, without holding the mutex
+    std::int64_t end_ = 0;       ///< number of batches in the epoch
+    std::int64_t prepared_ = 0;  ///< batches below it are ready or taken
+    std::int64_t taken_ = 0;     ///< the batch that next() returns
+    bool in_use_ = false;        ///< the batch before taken_ is still in use
     std::exception_ptr failure_;
     std::thread thread_;
 };

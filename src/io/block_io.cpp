@@ -29,8 +29,8 @@ static_assert(std::endian::native == std::endian::little,
               "checkpoints are little endian, and their values are written as they lie in memory");
 
 constexpr std::size_t block_bytes = 8 << 20;
-constexpr std::size_t direct_from = 64 << 10;  // smaller extents are not worth a wait for the disk
-constexpr std::size_t part_bytes = 256 << 10;  // of a block: stays in a core's own cache
+constexpr std::size_t direct_from = 64 << 10;  // for smaller extents, waiting for the disk is not worth it
+constexpr std::size_t part_bytes = 256 << 10;  // part of a block that fits in a core's own cache
 constexpr std::size_t cache_line = 64;
 constexpr int io_threads = 2;
 
@@ -44,11 +44,11 @@ bool is_aligned(std::uint64_t value) {
 
 struct Block {
     std::size_t extent = 0;
-    std::size_t begin = 0;  ///< in the extent
+    std::size_t begin = 0;  ///< offset in the extent
     std::size_t bytes = 0;
 };
 
-/// Extents cut into blocks, and the sums of these.
+/// Extents split into blocks, and the checksums of the blocks.
 template <class Extent>
 class Blocks {
   public:
@@ -62,7 +62,7 @@ class Blocks {
         sums_.resize(blocks_.size());
     }
 
-    /// `action` gets a block, and the memory that the thread has for it.
+    /// Calls `action` for each block and stores the checksum that it returns.
     template <class Action>
     void for_each(const Action& action) {
         const auto bytes =
@@ -82,18 +82,18 @@ class Blocks {
 
   private:
     std::vector<Block> blocks_;
-    std::vector<std::size_t> firsts_;  ///< block of each extent
+    std::vector<std::size_t> firsts_;  ///< first block of each extent
     std::vector<std::uint64_t> sums_;
 };
 
-/// A block of memory of this thread.
+/// A block-sized buffer of this thread.
 std::byte* spare_block() {
     thread_local AlignedBytes<direct_alignment> block;
     if (!block) block = make_aligned_bytes<direct_alignment>(block_bytes);
     return block.get();
 }
 
-/// A file open twice: past the page cache, where that is possible, and through it.
+/// A file opened twice: bypassing the page cache, if possible, and through it.
 class DirectFile {
   public:
     explicit DirectFile(const std::filesystem::path& path)
@@ -117,7 +117,7 @@ class DirectFile {
     }
 
   private:
-    /// How many bytes were written.
+    /// Returns the number of bytes written.
     std::size_t write_directly(const std::byte* data, std::size_t bytes, std::int64_t offset) {
         if (!is_aligned(std::bit_cast<std::uintptr_t>(data))) {
             auto* const bounce = spare_block();
@@ -130,7 +130,7 @@ class DirectFile {
                 ::pwrite(direct_.get(), data + done, bytes - done, offset + static_cast<off_t>(done));
             if (count < 0 && errno == EINTR) continue;
             if (count < 0 && errno == EINVAL) {
-                can_direct_ = false;  // this file system wants another alignment
+                can_direct_ = false;  // this file system requires another alignment
                 break;
             }
             if (count < 0) fail(errno, path_);
@@ -206,8 +206,8 @@ std::uint64_t BlockFile::read(const ReadExtent& extent) const {
     return xxh3(std::as_bytes(std::span(sums)));
 }
 
-/// The sum is made while each part of the block is in the processor's cache. The kernel copies to memory that
-/// does not begin at a cache line at a third of the speed: such memory is reached through a buffer.
+/// Computes the checksum while each part of the block is in the cache. Reading into memory that is not
+/// aligned to a cache line runs at a third of the speed, so such memory is filled through a buffer.
 std::uint64_t BlockFile::read_block(std::byte* data, std::size_t bytes, std::int64_t offset) const {
     const bool straight = data != nullptr && std::bit_cast<std::uintptr_t>(data) % cache_line == 0;
     const auto sum = new_sum();

@@ -22,7 +22,7 @@ std::size_t largest_of(std::span<const BlockPlace> blocks) {
     return std::ranges::max(blocks, {}, &BlockPlace::bytes).bytes;
 }
 
-/// What the threads of read_blocks() share.
+/// State shared by the threads of read_blocks().
 class ReadAhead {
   public:
     ReadAhead(const std::filesystem::path& path, std::span<const BlockPlace> blocks)
@@ -151,7 +151,7 @@ std::vector<std::uint64_t> BlockWriter::finish() {
 }
 
 void BlockWriter::work() {
-    // Whoever goes on meanwhile comes first: a thread that has just waited for the disk would take the core.
+    // Low priority: a thread that has just waited for the disk would otherwise preempt the computing threads.
     constexpr int below_others = 10;
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), below_others);
     std::unique_lock lock(mutex_);
@@ -195,7 +195,7 @@ void use_blocks(const BlockFile& file, std::span<const BlockPlace> blocks,
     std::size_t next = 0;
     const auto take_turns = [&](std::byte* memory) {
         for (std::unique_lock lock(turn); next < blocks.size(); lock.lock()) {
-            const auto i = std::exchange(next, blocks.size());  // stays so when reading fails
+            const auto i = std::exchange(next, blocks.size());  // if reading fails, no further block is read
             const auto& [offset, bytes] = blocks[i];
             const auto sum = file.read({memory, bytes, offset});
             next = i + 1;

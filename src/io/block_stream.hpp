@@ -17,33 +17,34 @@
 #include "base/aligned_memory.hpp"
 #include "io/block_io.hpp"
 
-/// Files of many blocks, of which only a few are in memory at a time.
+/// Reading and writing files of many blocks, only a few of which are in memory at a time.
 namespace dtrain::io {
 
-/// Brings blocks to a file that exists, with two threads in the background, by write_extents(). One thread
-/// gives it the blocks.
+/// Writes blocks into an existing file with two background threads, by write_extents(). Blocks must be passed
+/// by one thread.
 class BlockWriter {
   public:
-    /// @param max_buffers of block_bytes each that there are at once; one is made when it is first needed
+    /// @param max_buffers maximum number of buffers of block_bytes each; allocated when first needed
     BlockWriter(std::filesystem::path path, std::size_t block_bytes, std::size_t max_buffers);
-    /// Writes what it was given.
+    /// Writes all blocks passed so far.
     ~BlockWriter();
     BlockWriter(const BlockWriter&) = delete;
     BlockWriter& operator=(const BlockWriter&) = delete;
 
-    /// Memory for a block, of any content and aligned for writing; waits for one to be written when there
-    /// are `max_buffers`.
+    /// A buffer for a block, with undefined content and aligned for writing; waits for a block to be written
+    /// if `max_buffers` are in use.
     /// @throws std::bad_alloc
     std::byte* buffer();
 
-    /// The same, but null instead of waiting, and when there are `most` already.
+    /// The same, but returns null instead of waiting, or if `max` buffers are already in use.
     std::byte* buffer_at_once(std::size_t max);
 
-    /// Takes back a buffer whose first `bytes` go to the file.
+    /// Takes back a buffer and writes its first `bytes` into the file.
     void write(std::byte* buffer, std::size_t bytes, std::int64_t offset);
 
-    /// Waits until all is written, and not synced. @returns extent_sum() of each block, in the order of
-    /// write(). @throws std::system_error that a write has thrown; nothing is written after that one
+    /// Waits until everything is written; does not sync. @returns extent_sum() of each block, in the order of
+    /// write().
+    /// @throws std::system_error of the first failed write; nothing is written after it
     std::vector<std::uint64_t> finish();
 
   private:
@@ -77,14 +78,14 @@ struct BlockPlace {
     std::size_t bytes = 0;
 };
 
-/// Calls use(i, its bytes, their extent_sum()) for each block in order, while two threads read the next ones.
-/// `use` may change the bytes.
-/// @throws what read_extents() throws, and what `use` does
+/// Calls use(i, bytes, their extent_sum()) for each block in order, while two threads read the next ones.
+/// `use` may modify the bytes.
+/// @throws what read_extents() throws, and what `use` throws
 void read_blocks(const std::filesystem::path& path, std::span<const BlockPlace> blocks,
                  const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use);
 
-/// The same in any order, by a few threads, which also call `use`: several at once, while one after the other
-/// reads.
+/// The same in any order, with a few threads that read, one at a time, and call `use`, several at the same
+/// time.
 void use_blocks(const BlockFile& file, std::span<const BlockPlace> blocks,
                 const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use);
 

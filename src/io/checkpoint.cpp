@@ -36,7 +36,7 @@ void add(io::Hash& hash, std::string_view kind, const Tensors& tensors) {
     }
 }
 
-/// Over everything in a canonical order, so that it stays right when other tools copy or repack the file.
+/// Covers everything in a canonical order, so it stays valid if other tools copy or repack the file.
 std::string checksum(const Checkpoint& checkpoint) {
     io::Hash hash;
     hash.add(static_cast<std::uint64_t>(checkpoint.epoch));
@@ -71,7 +71,7 @@ void write(io::Hdf5File& file, const std::string& group, const Tensors& tensors)
 
 CheckpointTensor::Values read_values(const io::Hdf5File& file, const std::string& path,
                                      const io::Hdf5DatasetInfo& info) {
-    // What is none of ours fails by its checksum.
+    // A file with another element type fails later by its checksum.
     return with_element(info.element.value_or(ElementType::float32),
                         [&]<class Value>() -> CheckpointTensor::Values { return file.read<Value>(path); });
 }
@@ -86,7 +86,7 @@ Tensors read(const io::Hdf5File& file, const std::string& group) {
     return tensors;
 }
 
-/// The bits of each number.
+/// The bits of each number, as text.
 std::string as_text(std::span<const double> numbers) {
     std::vector<std::string> words;
     for (const auto number : numbers)

@@ -19,18 +19,18 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::string_view unfinished = ".tmp-";  // before the name of a checkpoint
+constexpr std::string_view unfinished = ".tmp-";  // prefix of a checkpoint's name
 
 [[noreturn]] void fail_at(int code, const std::filesystem::path& path) {
     throw std::system_error(code, std::generic_category(), path.string());
 }
 
-/// After it `temporary` is at `path`, and what was there is at `temporary` or gone.
+/// Moves `temporary` to `path`; what was at `path` is then at `temporary` or deleted.
 void put_in_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
     if (move_name(temporary, path)) return;
     if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) fail_at(errno, path);
     if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return;
-    // NFS, for one, cannot exchange names: there is no checkpoint of this name for a moment.
+    // Some file systems, such as NFS, cannot exchange names: then no checkpoint has this name for a moment.
     std::filesystem::remove_all(path);
     if (!move_name(temporary, path)) fail_at(errno, path);
 }
@@ -63,7 +63,8 @@ void begin_directory(const std::filesystem::path& path) {
         const auto temporary = temporary_path(path);
         std::filesystem::remove_all(temporary);
         if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
-        if (::mkdir(temporary.c_str(), 0777) != 0) fail_at(errno, temporary);  // never another's folder
+        // mkdir() fails if another process has created the folder meanwhile: it must not be reused.
+        if (::mkdir(temporary.c_str(), 0777) != 0) fail_at(errno, temporary);
     } catch (const std::system_error& error) {
         throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());
     }

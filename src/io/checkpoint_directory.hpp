@@ -10,25 +10,25 @@
 
 #include "io/checkpoint_index.hpp"
 
-/// A checkpoint that is a directory: shards, each written by one rank, and an index. Steps of making one, in
-/// this order: begin_directory() on one process; write_shard() of every shard, anywhere; commit_directory()
+/// A checkpoint that is a directory: shards, each written by one rank, and an index. Steps to create one, in
+/// this order: begin_directory() on one process; write_shard() for every shard, anywhere; commit_directory()
 /// on one process.
 namespace dtrain::io {
 
-/// Where the checkpoint `path` is made: ".tmp-NAME" beside it.
+/// Where the checkpoint `path` is created: ".tmp-NAME" beside it.
 std::filesystem::path temporary_path(const std::filesystem::path& path);
 
-/// The name of the checkpoint that is, or is made, at `path`.
+/// The name of the checkpoint that is, or will be, at `path`.
 std::string checkpoint_name(const std::filesystem::path& path);
 
-/// Makes temporary_path() of `path`, empty. @throws Error naming the path.
+/// Creates temporary_path() of `path`, empty. @throws Error naming the path
 void begin_directory(const std::filesystem::path& path);
 
-/// Takes away what was written at temporary_path(), for a checkpoint that cannot be completed.
+/// Deletes what was written at temporary_path(), for a checkpoint that cannot be completed.
 void abandon_checkpoint(const std::filesystem::path& path) noexcept;
 
-/// Does it; what was written of the checkpoint goes when it throws.
-/// @param is_first of several ranks that write it, the one that takes it away
+/// Calls `action`; if it throws, deletes what was written of the checkpoint.
+/// @param is_first whether this rank, of several that write the checkpoint, deletes it
 template <class Action>
 void or_abandon(const std::filesystem::path& path, const Action& action, bool is_first = true) {
     try {
@@ -39,12 +39,12 @@ void or_abandon(const std::filesystem::path& path, const Action& action, bool is
     }
 }
 
-/// Syncs temporary_path() and gives it the name; what `path` was before is gone, and was there until then
-/// where the file system can exchange two names. @throws Error naming the path
+/// Syncs temporary_path() and renames it to `path`, replacing what is there; atomically if the file system
+/// can exchange two names. @throws Error naming the path
 void complete_directory(const std::filesystem::path& path);
 
-/// Writes the index, then as complete_directory().
-/// @throws Error naming the path; also when a shard is not to be seen from here.
+/// Writes the index, then calls complete_directory().
+/// @throws Error naming the path; also if a shard is not visible from this process
 void commit_directory(const std::filesystem::path& path, const CheckpointIndex& index);
 
 }  // namespace dtrain::io

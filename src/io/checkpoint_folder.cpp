@@ -31,7 +31,7 @@ struct Moment {
     friend auto operator<=>(const Moment&, const Moment&) = default;
 };
 
-/// The moment in "epoch-000012-step-000008" or "epoch-000012.h5", or nothing.
+/// Epoch and step from "epoch-000012-step-000008" or "epoch-000012.h5", or nothing.
 std::optional<Moment> moment_of(const std::filesystem::path& path) {
     const auto name = path.filename().string();
     std::string_view text = name;
@@ -47,7 +47,7 @@ std::optional<Moment> moment_of(const std::filesystem::path& path) {
     return Moment{*epoch, *step};
 }
 
-/// The checkpoints of a folder in order of time; none when there is no such folder.
+/// The checkpoints of a folder in chronological order; empty if there is no such folder.
 std::multimap<Moment, std::filesystem::path> checkpoints_in(const std::filesystem::path& folder) {
     std::multimap<Moment, std::filesystem::path> found;
     std::error_code none;
@@ -56,14 +56,14 @@ std::multimap<Moment, std::filesystem::path> checkpoints_in(const std::filesyste
     return found;
 }
 
-/// Whether somebody who was killed left it.
+/// Whether it is a leftover of a killed process.
 bool is_unfinished(const std::string& name) {
     for (const auto* begin : {".tmp-epoch-", "latest.tmp.", ".dtrain-run.tmp."})
         if (name.starts_with(begin)) return true;
     return false;
 }
 
-/// Nothing when it cannot be read.
+/// Nothing if it cannot be read.
 std::optional<std::string> small_file(const std::filesystem::path& file) {
     constexpr std::uintmax_t max = 16 << 20;
     try {
@@ -137,7 +137,7 @@ std::set<std::string> CheckpointFolder::published() const {
 void CheckpointFolder::write_run(const std::string& name) const {
     const auto file = folder_ / run_name;
     if (run_.empty()) {
-        // The names in it may be those of other checkpoints from here on.
+        // From now on, its names may refer to checkpoints of other runs.
         std::error_code ignored;
         std::filesystem::remove(file, ignored);
         return;
@@ -171,7 +171,7 @@ void CheckpointFolder::publish(const std::filesystem::path& path, int keep, cons
     std::vector<std::filesystem::path> old;
     std::set<std::string> needed;
     const auto found = checkpoints_in(folder_);
-    // Later ones are of an earlier run in the same folder; this run replaces them when it gets there.
+    // Later ones belong to an earlier run in the same folder; this run will replace them.
     const auto moment = moment_of(path);
     auto behind = moment ? found.upper_bound(*moment) : found.end();
     auto left = std::distance(found.begin(), behind) - keep;

@@ -32,7 +32,7 @@ constexpr std::string_view hdf5_signature = "\x89HDF\r\n\x1a\n";
                      ": the checkpoint is damaged (its checksum differs); resume from another one");
 }
 
-/// Everything that HDF5 shows of a checkpoint besides its tensors.
+/// Writes everything that HDF5 tools see of a checkpoint besides its tensors.
 void write_header(Hdf5File& file, std::string_view format, const CheckpointHeader& header) {
     file.write_text("/", "format", std::string(format));
     file.write_integer("/", "epoch", header.epoch);
@@ -61,7 +61,8 @@ void write_hdf5(const std::filesystem::path& path, const CheckpointIndex& index,
     file.close();
 }
 
-/// Nothing outside of the files and tensors, every row once, so that a reader can follow it blindly.
+/// Whether all ranges are inside the files and tensors and every row occurs once, so that a reader can rely
+/// on them.
 bool is_sound(const CheckpointIndex& index) {
     std::vector<std::int64_t> rows(index.tensors.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -73,7 +74,7 @@ bool is_sound(const CheckpointIndex& index) {
     std::vector<std::int64_t> found(rows.size());
     for (const auto& shard : index.shards) {
         if (shard.bytes < 0) return false;
-        auto left = shard.bytes;  // no byte is two values
+        auto left = shard.bytes;  // bytes must not belong to two values
         for (const auto& [piece, offset, sum] : shard.pieces) {
             if (piece.tensor >= rows.size() || piece.rows < 1 || piece.first_row != found[piece.tensor] ||
                 piece.rows > rows[piece.tensor] - found[piece.tensor] || offset < 0 ||
@@ -87,7 +88,7 @@ bool is_sound(const CheckpointIndex& index) {
     return found == rows;
 }
 
-/// Info whose JSON is at least as long as that of any others of these pieces.
+/// A ShardInfo whose JSON is at least as long as that of any other for these pieces.
 ShardInfo max_info(std::span<const Piece> pieces) {
     constexpr auto max = std::numeric_limits<std::int64_t>::max();
     ShardInfo info{max, max, 0, {}};
@@ -134,7 +135,7 @@ FileLayout begin_checkpoint_file(const std::filesystem::path& path, const Checkp
                                  std::span<const TensorInfo> tensors, std::span<const Piece> pieces) {
     CheckpointIndex max{header, {tensors.begin(), tensors.end()}, {max_info(pieces)}};
     FileLayout layout;
-    // HDF5 wants it as a multiple of the alignment; both are powers of two.
+    // HDF5 requires a multiple of the alignment; both are powers of two.
     layout.index_bytes = static_cast<std::int64_t>(
         std::max(direct_alignment, index_block_bytes(magic_of_a_file, as_json(max).dump().size())));
     try {

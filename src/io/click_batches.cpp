@@ -44,7 +44,7 @@ ClickBatches::ClickBatches(std::shared_ptr<const ClickCacheFile> cache,
 std::int64_t ClickBatches::batches_of_half(std::int64_t memory) const {
     const auto& info = cache_->info();
     const auto row_bytes =
-        click_row_bytes(info.integers, info.slots) + static_cast<std::int64_t>(sizeof(float));  // its weight
+        click_row_bytes(info.integers, info.slots) + static_cast<std::int64_t>(sizeof(float));  // weight
     const auto bytes = sampler_.local_batch() * (2 * row_bytes + static_cast<std::int64_t>(sizeof(Place)));
     return std::clamp<std::int64_t>(memory / bytes, 1, (sampler_.batches() + 1) / 2);
 }

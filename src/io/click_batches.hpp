@@ -16,7 +16,7 @@
 
 namespace dtrain::io {
 
-/// What a step needs on this rank. As in ClickLog::gather().
+/// A batch for one step on this rank, with the layout of ClickLog::gather().
 struct ClickBatch {
     std::span<const float> dense;
     std::span<const std::int64_t> ids;
@@ -24,36 +24,37 @@ struct ClickBatch {
     std::span<const float> weights;
 };
 
-/// The mini-batches of an epoch, from a cache on disk. While the batches of one half of the memory are taken,
-/// a thread fills the other half: in the order of the file, each block once.
+/// The mini-batches of an epoch, read from a cache on disk. While the batches in one half of the memory are
+/// consumed, a thread fills the other half, reading blocks in file order, each once.
 class ClickBatches {
   public:
-    /// Puts something else in the place of ids. Called by the thread.
+    /// Replaces the ids in place. Called by the thread.
     using Translate = std::function<void(std::span<std::int64_t>)>;
 
-    /// @param memory bytes for batches, and for finding their places in the file; of two batches at least
-    /// @param translate may be none
+    /// @param memory limit in bytes for batches and for sorting their samples by file offset; at least two
+    /// batches are held in any case
+    /// @param translate may be empty
     ClickBatches(std::shared_ptr<const ClickCacheFile> cache, const DistributedSampler::Options& sampling,
                  std::int64_t memory, Translate translate);
 
-    /// Begins with a batch of an epoch; what was prepared for another one is forgotten.
+    /// Starts at a batch of an epoch; discards what was prepared for another one.
     void start(std::int64_t epoch, std::int64_t first_batch);
 
-    /// Good until the next call of next() or start().
-    /// @throws DamagedCache, std::system_error; Error when the epoch has no more
+    /// Valid until the next call of next() or start().
+    /// @throws DamagedCache, std::system_error; Error if the epoch has no more batches
     ClickBatch next();
 
-    /// What next() will return; none at the end of an epoch. Good until the call of next() after the next
-    /// one, or start().
+    /// The batch that next() will return; nothing at the end of an epoch. Valid until the second next() from
+    /// now, or start().
     std::optional<ClickBatch> await_next();
 
-    /// Batches that are read together.
+    /// Number of batches that are read together.
     std::int64_t batches_at_once() const { return at_once_; }
 
   private:
     struct Place {
         std::int64_t sample;
-        std::int64_t row;  ///< of the batches' memory
+        std::int64_t row;  ///< row in the batches' memory
     };
 
     std::int64_t batches_of_half(std::int64_t memory) const;
@@ -63,14 +64,14 @@ class ClickBatches {
 
     std::shared_ptr<const ClickCacheFile> cache_;
     Translate translate_;
-    DistributedSampler sampler_;  ///< of the thread alone, but for start()
+    DistributedSampler sampler_;  ///< used only by the thread, except in start()
     std::int64_t at_once_;
-    // Of all places, one batch behind the other.
+    // All places, one batch after the other.
     std::vector<float> dense_;
     std::vector<std::int64_t> ids_;
     std::vector<float> labels_;
     std::vector<float> weights_;
-    // Of the thread alone.
+    // Used only by the thread.
     std::vector<Place> order_;
     ClickBlock block_;
     BatchesAhead batches_;

@@ -69,13 +69,13 @@ ClickLogMark mark_of(const std::filesystem::path& log, const ClickLayout& layout
             .layout = hash.value()};
 }
 
-/// Of a sample.
+/// Sizes of a sample.
 struct ClickSizes {
     std::int64_t integers = 0;
     std::int64_t slots = 0;
 };
 
-/// Nothing when the layout leaves it open.
+/// Nothing if the layout does not determine them.
 std::optional<ClickSizes> sizes_of(const ClickLayout& layout) {
     struct Sizes {
         std::optional<ClickSizes> operator()(const ClickColumns& columns) const {
@@ -93,7 +93,7 @@ std::optional<ClickSizes> sizes_of(const ClickLayout& layout) {
     return std::visit(Sizes{}, layout);
 }
 
-/// A cache of this layout's hash has its columns, or is none.
+/// Checks that a cache with this layout's hash also has its number of columns.
 void check_columns(const ClickCacheFile& cache, const ClickLayout& layout) {
     const auto& info = cache.info();
     if (const auto sizes = sizes_of(layout);
@@ -109,7 +109,7 @@ std::optional<std::string> change(const ClickLogMark& before, const ClickLogMark
     return std::nullopt;
 }
 
-/// What is wrong with a cache that is there. @throws std::system_error
+/// Why an existing cache cannot be used; nothing if it can. @throws std::system_error
 std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickLogMark& log,
                                  const ClickLayout& layout, CacheWatch& watch) {
     try {
@@ -129,7 +129,7 @@ std::optional<CacheFlaw> flaw_of(const std::filesystem::path& file, const ClickL
     return std::nullopt;
 }
 
-/// Of all processes only one makes the cache.
+/// Ensures that only one process creates the cache.
 class MakersLock {
   public:
     MakersLock(const std::filesystem::path& file, const CacheWatch& watch)
@@ -145,7 +145,7 @@ class MakersLock {
         }
     }
 
-    /// False where there are no locks.
+    /// False if the file system does not support locks.
     bool is_locked() const { return file_.valid(); }
     bool others_were_first() const { return others_were_first_; }
 
@@ -154,7 +154,7 @@ class MakersLock {
     bool others_were_first_ = false;
 };
 
-/// Of makers that were killed.
+/// Removes files left behind by killed processes.
 void remove_unfinished(const std::filesystem::path& of) {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(of.parent_path(), ignored)) {
@@ -211,7 +211,7 @@ PreparedCache prepare_click_cache(const std::filesystem::path& log, const ClickL
     PreparedCache out{.file = click_cache_of(log, folder)};
     try {
         const auto mark = mark_of(log, layout);
-        // False: there is one, and it is good.
+        // False if there is a valid cache.
         const auto is_needed = [&] {
             const bool is_there = std::filesystem::exists(out.file);
             if (is_there) out.flaw = flaw_of(out.file, mark, layout, watch);

@@ -12,45 +12,44 @@
 
 #include "io/click_cache_file.hpp"
 
-/// Caches of click logs in a folder, each made once from its text.
+/// Caches of click logs in a folder, each created once from the text.
 namespace dtrain::io {
 
-/// What another thread may see of prepare_click_cache(), and say to it.
+/// Lets another thread watch and stop prepare_click_cache().
 struct CacheWatch {
-    std::atomic<bool> stops = false;      ///< true: give up
-    std::atomic<bool> is_making = false;  ///< and not looking at one that is there
-    std::atomic<std::int64_t> done = 0;   ///< bytes of the log (when it is made), or of the cache
+    std::atomic<bool> stops = false;      ///< set to true to stop
+    std::atomic<bool> is_making = false;  ///< true while a cache is being created, not verified
+    std::atomic<std::int64_t> done = 0;   ///< bytes of the log (creating), or of the cache (verifying)
     std::atomic<std::int64_t> all = 0;
 };
 
-/// Why a cache that was there was of no use.
+/// Why an existing cache could not be used.
 struct CacheFlaw {
     std::string what;
-    bool is_damage = false;  ///< else the log or its layout is another one now
+    bool is_damage = false;  ///< false: the log or its layout has changed
 };
 
 struct PreparedCache {
     std::filesystem::path file;
     bool is_new = false;
-    std::optional<CacheFlaw> flaw = {};  ///< of the one before
+    std::optional<CacheFlaw> flaw = {};  ///< of the previous cache
 };
 
-/// Where the cache of a log is: "FILE-HASH.clicks", by the log's absolute path.
+/// The path of a log's cache: "FILE-HASH.clicks", where HASH is that of the log's absolute path.
 std::filesystem::path click_cache_of(const std::filesystem::path& log, const std::filesystem::path& folder);
 
-/// Sees to it that a log's cache is there. One that is there is read once, to compare all of it with its
-/// sums; where it is damaged, or the log's size, time of change or layout are others now, it is made anew,
-/// in memory for a block. Only whole caches ever have the name. Processes that do so at a time wait for one
-/// of them (flock()); where the file system knows no locks, each makes one of its own, and the last one
-/// stays. Does not use HDF5.
-/// @param layout as click_layout_in() gives it
-/// @throws UsageError naming file and line of the log, or why nothing can be written; Error when told to
-/// stop
+/// Ensures that a valid cache of a log exists. An existing one is read once and verified by its checksums. If
+/// it is damaged, or the log's size, modification time or layout has changed, it is recreated, with memory
+/// for one block. Only complete caches get the final name. Concurrent processes wait for one of them
+/// (flock()); on a file system without locks, each creates its own, and the last one remains. Does not use
+/// HDF5.
+/// @param layout from click_layout_in()
+/// @throws UsageError naming file and line of the log, or why nothing can be written; Error if stopped
 PreparedCache prepare_click_cache(const std::filesystem::path& log, const ClickLayout& layout,
                                   const std::filesystem::path& folder, CacheWatch& watch);
 
-/// A cache that prepare_click_cache() has seen to, with the same arguments.
-/// @throws UsageError when it is not there, or another one by now; DamagedCache
+/// Opens a cache that prepare_click_cache() has prepared with the same arguments.
+/// @throws UsageError if it does not exist or has changed since; DamagedCache
 ClickCacheFile open_click_cache(const std::filesystem::path& log, const ClickLayout& layout,
                                 const std::filesystem::path& folder);
 

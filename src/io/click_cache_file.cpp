@@ -38,7 +38,7 @@ using Head = std::array<char, head_bytes>;
     throw std::system_error(errno, std::generic_category(), fmt::format("cannot {} {}", what, path.string()));
 }
 
-/// How many bytes were read: fewer than asked for where the file ends.
+/// The number of bytes read: fewer than requested at the end of the file.
 std::size_t read_at(const FileDescriptor& file, const std::filesystem::path& path, void* data,
                     std::size_t bytes, std::int64_t offset) {
     const auto done = dtrain::read_at(file.get(), data, bytes, offset);
@@ -77,7 +77,7 @@ Head head_of(const ClickCacheInfo& info) {
     return head;
 }
 
-/// Nothing when it is damaged.
+/// Nothing if it is damaged.
 std::optional<ClickCacheInfo> info_in(const Head& head) {
     std::uint64_t sum = 0;
     std::memcpy(&sum, head.data() + head.size() - sum_bytes, sum_bytes);
@@ -216,7 +216,7 @@ std::uint64_t ClickCacheWriter::fingerprint() const {
     hash.add(static_cast<std::uint64_t>(info_.integers));
     hash.add(static_cast<std::uint64_t>(info_.slots));
     std::vector<std::byte> values;
-    // `begin` is in a sample's bytes, if a block had one sample alone.
+    // `begin` is the offset in a sample's bytes, as if each block held one sample.
     const auto add = [&](std::int64_t begin, std::int64_t bytes_of_sample) {
         hash.begin(static_cast<std::uint64_t>(info_.samples * bytes_of_sample));
         for (std::int64_t first = 0; first < info_.samples; first += block_samples_) {

@@ -15,20 +15,20 @@
 
 #include "base/files.hpp"
 
-/// A click log in binary, from which samples are read in any order. Little endian:
+/// A click log in binary, for reading samples in any order. Format, little endian:
 ///
 ///     4096 bytes   "dtrain click cache 1\n", ClickCacheInfo as JSON, zeros; XXH3 of all these in the last 8
-///     blocks       all of them, but the last one, of block_samples(): their ids, their numbers, their
-///                  labels, as ClickLog has them; then XXH3 of these bytes with the block's number as seed
+///     blocks       of block_samples() each, except the last one: their ids, their numbers, their labels,
+///                  as in ClickLog; then XXH3 of these bytes with the block's number as seed
 ///
-/// It is no HDF5, so that threads read it while another one writes a checkpoint (HDF5 has one lock), and
-/// since the place of a sample is a product, with no index to be looked up.
+/// It is not HDF5, because threads must read it while another one writes a checkpoint (HDF5 has one global
+/// lock), and because the offset of a sample is then a product, without looking up an index.
 namespace dtrain::io {
 
-/// What a log was when it was read.
+/// Identifies the state of a log when it was read.
 struct ClickLogMark {
     std::int64_t bytes = 0;
-    std::int64_t modified_ns = 0;  ///< since 1970
+    std::int64_t modified_ns = 0;  ///< nanoseconds since 1970
     std::uint64_t layout = 0;      ///< hash of the ClickLayout
     friend bool operator==(const ClickLogMark&, const ClickLogMark&) = default;
 };
@@ -42,7 +42,7 @@ struct ClickCacheInfo {
     friend bool operator==(const ClickCacheInfo&, const ClickCacheInfo&) = default;
 };
 
-/// A file that is no cache any more, or never was one.
+/// A file that is not a valid cache.
 class DamagedCache : public Error {
   public:
     DamagedCache(const std::filesystem::path& file, const std::string& what)
@@ -53,16 +53,16 @@ class DamagedCache : public Error {
     std::filesystem::path file_;
 };
 
-/// Bytes of a sample.
+/// Size of a sample in bytes.
 constexpr std::int64_t click_row_bytes(std::int64_t integers, std::int64_t slots) {
     return slots * static_cast<std::int64_t>(sizeof(std::int64_t)) +
            (integers + 1) * static_cast<std::int64_t>(sizeof(float));
 }
 
-/// Samples of a block: an even number of them, in 64 KiB where two need no more.
+/// Number of samples per block: even, and as many as fit in 64 KiB, but at least two.
 std::int64_t block_samples(std::int64_t integers, std::int64_t slots);
 
-/// Samples that lie one behind the other in the file.
+/// Consecutive samples of the file.
 class ClickBlock {
   public:
     std::int64_t first() const { return first_; }
@@ -78,21 +78,21 @@ class ClickBlock {
     std::int64_t size_ = 0;
     std::int64_t integers_ = 0;
     std::int64_t slots_ = 0;
-    std::vector<std::byte> memory_;  ///< the file's bytes, with the sum
+    std::vector<std::byte> memory_;  ///< the file's bytes, including the checksum
 };
 
-/// A cache that is read. Several threads may.
+/// A cache opened for reading. Thread-safe.
 class ClickCacheFile {
   public:
-    /// Looks at the beginning and at the size.
-    /// @throws UsageError when it cannot be opened, DamagedCache, std::system_error
+    /// Checks the header and the file size.
+    /// @throws UsageError if it cannot be opened, DamagedCache, std::system_error
     explicit ClickCacheFile(std::filesystem::path path);
 
     const std::filesystem::path& path() const { return path_; }
     const ClickCacheInfo& info() const { return info_; }
     std::int64_t blocks() const;
     std::int64_t samples_of_a_block() const { return block_samples_; }
-    /// Bytes of the whole file.
+    /// Size of the file.
     std::int64_t bytes() const;
 
     /// @throws DamagedCache naming the samples, std::system_error
@@ -105,18 +105,18 @@ class ClickCacheFile {
     std::int64_t block_samples_ = 0;
 };
 
-/// A cache that is made, block by block. Until finish() the file is none.
+/// A cache being created, block by block. The file is not a valid cache until finish().
 class ClickCacheWriter {
   public:
-    /// @throws std::system_error, like all that follows
+    /// @throws std::system_error, as do all member functions
     ClickCacheWriter(std::filesystem::path path, std::int64_t integers, std::int64_t slots);
 
     std::int64_t samples_of_a_block() const { return block_samples_; }
 
-    /// As many samples as a block has; the last time fewer.
+    /// Writes a full block of samples; only the last one may have fewer.
     void write(const ClickLog& block);
 
-    /// Reads all once more, for the fingerprint. Nothing is synced.
+    /// Reads everything again to compute the fingerprint. Does not sync.
     ClickCacheInfo finish(const ClickLogMark& log);
 
   private:

@@ -19,7 +19,7 @@
 namespace dtrain {
 namespace {
 
-// Not ".tsv" and ".txt", which are what Criteo's own logs are called.
+// Not ".tsv" and ".txt", which Criteo's own logs use.
 constexpr std::array<std::string_view, 1> csv_endings = {".csv"};
 
 }  // namespace

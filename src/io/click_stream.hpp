@@ -12,7 +12,7 @@
 
 namespace dtrain::io {
 
-/// A click log's samples, from its first line to its last. Errors are UsageErrors that name file and line.
+/// The samples of a click log, from the first line to the last. Errors are UsageErrors naming file and line.
 class ClickStream {
   public:
     explicit ClickStream(const std::filesystem::path& path) : file_(path) {}
@@ -20,11 +20,11 @@ class ClickStream {
     ClickStream& operator=(const ClickStream&) = delete;
     virtual ~ClickStream() = default;
 
-    /// Of each sample. Slots may be known from the first sample on only.
+    /// Numbers per sample. Slots may be known only after the first sample.
     virtual std::int64_t integers() const = 0;
     virtual std::int64_t slots() const = 0;
 
-    /// Appends the next sample to a log; false at the end of the file, which has one at least.
+    /// Appends the next sample to a log; false at the end of the file. Throws if the file has no sample.
     bool next(ClickLog& log) {
         const bool is_there = append_next(log);
         if (!is_there && is_empty_) file_.refuse("there is no sample in it");
@@ -32,7 +32,7 @@ class ClickStream {
         return is_there;
     }
 
-    /// How far it is in the file, in bytes as they are stored.
+    /// Offset in the file as stored, in bytes.
     std::int64_t bytes_read() const { return file_.bytes_read(); }
 
   protected:

@@ -15,7 +15,7 @@
 namespace dtrain {
 namespace {
 
-constexpr std::size_t max_value = 40;  ///< in messages
+constexpr std::size_t max_value = 40;  ///< maximum length in messages
 
 std::optional<float> label_of(std::string_view text) {
     const auto value = io::parse_number(text);
@@ -23,7 +23,7 @@ std::optional<float> label_of(std::string_view text) {
     return std::nullopt;
 }
 
-/// The columns of a log, as its first line and what is wanted of it tell them.
+/// The columns of a log, from its first line and the requested columns.
 class CsvColumns {
   public:
     CsvColumns(const io::InputFile& file, std::span<const std::string_view> first,
@@ -54,7 +54,7 @@ class CsvColumns {
     const std::vector<std::size_t>& numbers() const { return numbers_; }
     const std::vector<std::size_t>& categories() const { return categories_; }
 
-    /// By its name, if that tells it from the others, or else by its number.
+    /// Its name if unique, else its number.
     std::string word_for(std::size_t column) const {
         const bool is_reported =
             has_header_ && !names_[column].empty() && std::ranges::count(names_, names_[column]) == 1;
@@ -76,7 +76,7 @@ class CsvColumns {
   private:
     bool has(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
 
-    /// Whether the first line has a label where labels are.
+    /// Whether the label column of the first line contains a label.
     bool begins_with_a_sample(const CsvClickColumns& wanted) const {
         if (wanted.label.empty()) return !has("label") && !has("click") && label_of(names_[0]).has_value();
         const auto number = parse_int<std::size_t>(wanted.label).value_or(0);
@@ -145,14 +145,14 @@ class CsvColumns {
     }
 
     const io::InputFile& file_;
-    std::vector<std::string> names_;  ///< the first line's fields, which are names if it is a header
+    std::vector<std::string> names_;  ///< fields of the first line: the column names if it is a header
     bool has_header_ = false;
     std::size_t label_ = 0;
     std::vector<std::size_t> numbers_;
     std::vector<std::size_t> categories_;
 };
 
-/// A log whose lines are fields.
+/// A log with comma- or otherwise separated fields.
 class CsvClicks final : public io::ClickStream {
   public:
     CsvClicks(const std::filesystem::path& path, const CsvClickColumns& wanted)
@@ -212,7 +212,7 @@ class CsvClicks final : public io::ClickStream {
     io::CsvFields cut_;
     std::span<const std::string_view> fields_;
     std::optional<CsvColumns> columns_;
-    bool is_at_sample_ = false;  ///< the line at hand is one that has not been read yet
+    bool is_at_sample_ = false;  ///< the current line is a sample that has not been returned yet
 };
 
 }  // namespace

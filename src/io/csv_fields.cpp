@@ -14,7 +14,7 @@
 namespace dtrain::io {
 namespace {
 
-/// One that is too large for its type, too.
+/// Also true for a number that is too large for its type.
 bool is_in_form_of_number(std::string_view text) {
     if (text.starts_with('+')) text.remove_prefix(1);
     double value = 0;

@@ -11,8 +11,8 @@
 namespace dtrain::io {
 namespace {
 
-/// Whether the first line is a header. One that is neither that nor a sample for sure is not left out
-/// silently.
+/// Whether the first line is a header. A line that is neither clearly a header nor clearly a sample is an
+/// error, so that no sample is dropped silently.
 bool is_header(const InputFile& file, std::span<const std::string_view> fields) {
     const auto kind = kind_of_first_line(fields);
     if (kind != FirstLine::unclear) return kind == FirstLine::names;

@@ -26,7 +26,7 @@ double needed_number(const InputFile& file, std::string_view text) {
 
 DataFormat format_of(const DatasetSource& source) {
     if (source.format) return *source.format;
-    open_regular_file(source.file);  // a FIFO would have its first bytes no more
+    open_regular_file(source.file);  // a FIFO would lose its first bytes
     InputFile file(source.file);
     std::array<std::byte, 8> begin{};
     const auto count = file.read(begin);

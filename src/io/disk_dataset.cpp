@@ -16,7 +16,7 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::int64_t block_without_chunks = 1 << 20;  // where the file has no chunks
+constexpr std::int64_t block_without_chunks = 1 << 20;  // block size in bytes if the file is not chunked
 constexpr std::int64_t fingerprint_samples = 64;
 
 }  // namespace

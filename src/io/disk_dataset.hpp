@@ -13,7 +13,7 @@
 
 namespace dtrain::io {
 
-/// An HDF5 file whose shapes, types and labels were found to be those of a data set.
+/// An HDF5 file with validated shapes, types and labels.
 struct Hdf5Samples {
     DatasetSource source;
     Hdf5File file;
@@ -22,16 +22,16 @@ struct Hdf5Samples {
     std::vector<std::int64_t> labels;
 };
 
-/// @throws UsageError naming file and dataset.
+/// @throws UsageError naming file and dataset
 Hdf5Samples open_samples(const DatasetSource& source);
 
-/// Samples that stay in their file; the labels are in memory. What gather() will ask for is read before, in
-/// the order of the file and in blocks that are whole chunks, so that each window of lookahead() samples
-/// reads a chunk at most once; what it was not told of, gather() reads likewise. Several threads may use one:
-/// they take turns.
+/// Samples that stay on disk; the labels are in memory. expect() reads the announced samples ahead, in file
+/// order and in blocks of whole chunks, so that each chunk is read at most once per window of lookahead()
+/// samples. gather() reads samples that were not announced in the same way. Thread-safe; calls are
+/// serialized.
 class DiskDataset final : public DataSource {
   public:
-    /// @param memory bytes for the window and a block together
+    /// @param memory limit in bytes for the window and one block together
     DiskDataset(Hdf5Samples samples, std::int64_t memory);
 
     std::int64_t size() const override { return samples_.count; }
@@ -46,20 +46,20 @@ class DiskDataset final : public DataSource {
   private:
     std::span<float> row(std::span<float> rows, std::int64_t number) const;
     void read(std::int64_t first, std::int64_t count, std::span<float> x) const;
-    /// Reads samples in the order of the file, each block once.
+    /// Reads samples in file order, each block once.
     void read_blocks(std::span<const std::int64_t> samples, std::span<float> x) const;
 
     Hdf5Samples samples_;
     std::int64_t classes_ = 0;
     std::int64_t lookahead_ = 0;
     std::int64_t block_rows_ = 0;
-    // What is read ahead changes nothing that can be seen.
+    // Mutable: reading ahead does not change the observable state.
     mutable std::mutex mutex_;
     mutable std::vector<float> block_;
     mutable std::vector<float> window_;  ///< values of expected_
     mutable std::vector<std::int64_t> expected_;
-    mutable std::vector<std::int64_t> order_;  ///< places of samples that are read, by sample
-    mutable std::size_t given_ = 0;            ///< how many of expected_ were gathered
+    mutable std::vector<std::int64_t> order_;  ///< indices of samples being read, sorted by sample
+    mutable std::size_t given_ = 0;            ///< how many of expected_ have been gathered
 };
 
 }  // namespace dtrain::io

@@ -13,15 +13,15 @@
 
 namespace dtrain::io {
 
-/// 64-bit checksum of a sequence of bytes, numbers and texts. Each step is a bijection of the state, so that
-/// a change within one 8-byte word never goes unnoticed; other damage does with a chance of 2^-64.
+/// 64-bit checksum of a sequence of bytes, numbers and texts. Each step is a bijection of the state, so a
+/// change within one 8-byte word is always detected; other damage goes unnoticed with a probability of 2^-64.
 class Hash {
   public:
     void add(std::uint64_t word) {
         state_ = std::rotl((state_ ^ word) * 0x9e3779b97f4a7c15ull, 29) * 0xbf58476d1ce4e5b9ull;
     }
 
-    /// The length is part of the sum, so that "ab","c" is not "a","bc".
+    /// Includes the length, so that "ab","c" differs from "a","bc".
     void add(std::string_view text) { add_bytes(text.data(), text.size()); }
 
     template <class Number>
@@ -29,8 +29,8 @@ class Hash {
         add_bytes(numbers.data(), numbers.size_bytes());
     }
 
-    /// What add() makes of numbers that do not lie together: their bytes first, and then, part by part, them;
-    /// all parts but the last are whole words of 8 bytes.
+    /// Equivalent to add() for numbers that are not contiguous: begin() with their total size in bytes, then
+    /// add_part() for each part. All parts but the last must be multiples of 8 bytes.
     void begin(std::uint64_t bytes) { add(bytes); }
     void add_part(std::span<const std::byte> part) { add_words(part.data(), part.size()); }
 

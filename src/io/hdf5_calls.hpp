@@ -10,19 +10,18 @@
 
 #include "io/hdf5_file.hpp"
 
-/// What the parts of Hdf5File share; nothing else includes it.
+/// Internals shared by the source files of Hdf5File; included only by them.
 namespace dtrain::io {
 
 static_assert(std::is_same_v<hid_t, Hdf5Handle::Id>);
 static_assert(std::is_same_v<herr_t, int>);
 
-/// Parallel HDF5 is built without thread safety: one thread of the process at a time may be inside it.
+/// Parallel HDF5 is built without thread safety: only one thread of the process may call it at a time.
 std::recursive_mutex& hdf5_mutex();
 
-/// Around every group of calls: holds the mutex, and keeps HDF5 quiet, which prints a stack of its own
-/// functions for every error; ours are exceptions instead. After a failure it stays quiet: 1.10 never lets go
-/// of an object whose checksum is wrong, and would print "infinite loop closing library" about it when the
-/// process ends.
+/// Guards every group of HDF5 calls: holds the mutex and disables HDF5's printing of its own call stack for
+/// every error, since errors become exceptions. After a failure, printing stays off: HDF5 1.10 never releases
+/// an object whose checksum is wrong, and would print "infinite loop closing library" when the process ends.
 class QuietHdf5 {
   public:
     QuietHdf5();
@@ -41,27 +40,27 @@ inline Hdf5Handle plist(hid_t kind) {
     return {H5Pcreate(kind), H5Pclose};
 }
 
-/// Files repeat byte for byte.
+/// Without timestamps, so that equal content gives equal bytes.
 inline Hdf5Handle without_times(hid_t kind) {
     auto properties = plist(kind);
     H5Pset_obj_track_times(properties.get(), false);
     return properties;
 }
 
-/// Access to groups and datasets that follows no link into another file; such a link is noted in
-/// `leads_elsewhere`, which lives as long.
+/// Access properties for groups and datasets that do not follow links into other files. If such a link is
+/// found, sets `leads_elsewhere`, which must outlive them.
 Hdf5Handle own_links_only(hid_t kind, bool& leads_elsewhere);
 
 Hdf5Handle file_access(bool virtual_datasets);
 Hdf5Handle text_type(std::size_t size);
 
-/// Of values in files: little endian.
+/// The type of values in files: little endian.
 Hdf5Handle file_type(ElementType element);
 
-/// Of values in memory.
+/// The type of values in memory.
 Hdf5Handle memory_type(ElementType element);
 
-/// What such values of a file are; nothing: none of these.
+/// The element type of values in a file; nothing if unsupported.
 std::optional<ElementType> element_in(const Hdf5Handle& type);
 
 }  // namespace dtrain::io

@@ -18,14 +18,14 @@
 #include "io/hdf5_calls.hpp"
 
 namespace dtrain::io {
-/// Version 1.8's format has checksums in all of its own structures, and every release since reads it; virtual
-/// datasets need that of 1.10.
+/// The format of version 1.8 has checksums in all of its own structures and is readable by every later
+/// release; virtual datasets need the format of 1.10.
 Hdf5Handle file_access(bool virtual_datasets) {
     auto access = plist(H5P_FILE_ACCESS);
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, virtual_datasets ? H5F_LIBVER_V110 : H5F_LIBVER_V18);
     H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)
-    // Parallel file systems are often mounted without locks, and files here are never changed in place.
+    // Parallel file systems are often mounted without locks, and these files are never modified in place.
     H5Pset_file_locking(access.get(), false, true);
 #endif
     return access;
@@ -115,7 +115,8 @@ Hdf5Handle Hdf5File::open_dataset(const std::string& name) const {
     Hdf5Handle object(H5Oopen(file_.get(), name.c_str(), access.get()), H5Oclose);
     if (leads_elsewhere) refuse(name, "is a link into another file, and only the file itself is read");
     if (!object.valid()) {
-        // A damaged object and one that is not there fail alike; the links on the way tell.
+        // A damaged object and a missing one fail in the same way; checking the links on the path tells them
+        // apart.
         for (auto end = name.find('/', 1);; end = name.find('/', end + 1)) {
             if (H5Lexists(file_.get(), name.substr(0, end).c_str(), access.get()) == 0)
                 fail_reading("there is no dataset '" + name + "'");

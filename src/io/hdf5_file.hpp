@@ -16,7 +16,7 @@
 
 namespace dtrain::io {
 
-/// Owns one of HDF5's identifiers (hid_t); closes it when it goes.
+/// Owns an HDF5 identifier (hid_t) and closes it in its destructor.
 class Hdf5Handle {
   public:
     using Id = std::int64_t;
@@ -32,7 +32,7 @@ class Hdf5Handle {
 
     Id get() const { return id_; }
     bool valid() const { return id_ >= 0; }
-    /// False when HDF5 could not close it, which for a file means that not all is written.
+    /// False if HDF5 could not close it, which for a file means that not everything was written.
     bool reset();
 
   private:
@@ -40,34 +40,34 @@ class Hdf5Handle {
     Close close_ = nullptr;
 };
 
-/// HDF5 looks at MPI when it starts, which only the thread that may call MPI should do: to be called by it
-/// before other threads use Hdf5File.
+/// Initializes HDF5. HDF5 queries MPI at that moment, which only the thread that may call MPI should do: that
+/// thread must call this before other threads use Hdf5File.
 void start_hdf5();
 
-/// For a program all of whose HDF5 files are Hdf5File, which close themselves. As it ends HDF5 would close
-/// what is open, though another thread may be writing it: it prints "infinite loop closing library" then, or
-/// crashes. To be called before anything of HDF5.
+/// For a program that uses HDF5 only through Hdf5File, which closes its files itself. At exit HDF5 would
+/// close open files, even while another thread writes them, and then print "infinite loop closing library" or
+/// crash; this prevents it. Call before any use of HDF5.
 void leave_hdf5_at_exit();
 
-/// HDF5 1.10 does not survive a file that it cannot finish: it crashes when the process ends. So files are
-/// begun only where there is room for them.
-/// @param structures groups, datasets and attributes that the file will have
+/// Checks for free disk space before a file is created. HDF5 1.10 crashes at process exit if it could not
+/// complete a file.
+/// @param structures number of groups, datasets and attributes that the file will have
 /// @throws std::system_error with ENOSPC, naming the path
 void check_space(const std::filesystem::path& path, std::int64_t bytes_of_values, std::size_t structures);
 
 enum class Hdf5Type { integer, floating, other };
 
-/// Where things lie in a new file.
+/// Layout options of a new file.
 struct Hdf5Layout {
-    std::int64_t alignment = 1;  ///< of datasets with at least `aligned_from` bytes
+    std::int64_t alignment = 1;  ///< for datasets of at least `aligned_from` bytes
     std::int64_t aligned_from = 1 << 16;
-    std::int64_t user_block = 0;    ///< bytes before HDF5's own, a power of two from 512 on; zeros
-    bool virtual_datasets = false;  ///< takes HDF5 1.10 to read
+    std::int64_t user_block = 0;    ///< zero bytes before HDF5's own; a power of two, at least 512
+    bool virtual_datasets = false;  ///< requires HDF5 1.10 to read
 };
 
-/// Rows of a virtual dataset that lie in another file, in the dataset of the same name.
+/// Rows of a virtual dataset that are stored in another file, in the dataset of the same name.
 struct Hdf5Part {
-    std::string file;  ///< relative to the folder of the file that has the virtual dataset
+    std::string file;  ///< relative to the folder of the file with the virtual dataset
     std::int64_t first_row = 0;
     std::int64_t rows = 0;
 };
@@ -76,18 +76,18 @@ struct Hdf5DatasetInfo {
     std::vector<std::int64_t> shape;
     std::int64_t count = 0;  ///< product of the shape
     Hdf5Type type = Hdf5Type::other;
-    std::optional<ElementType> element;  ///< nothing when it is none of these
+    std::optional<ElementType> element;  ///< nothing if unsupported
 };
 
-/// An HDF5 file with the few operations that dtrain needs, from any thread: calls take turns. HDF5's own
-/// printing of errors is off while one of these works. What a file that somebody else made may name is never
-/// read outside of it: neither external links nor external storage are followed, and virtual datasets have
-/// their values in files beside it. Reading errors are UsageErrors that name the file and,
-/// where there is one, the dataset; writing errors are Errors.
+/// An HDF5 file with the few operations that dtrain needs. Thread-safe; calls are serialized. HDF5's own
+/// error printing is disabled meanwhile. Files from untrusted sources cannot make it read elsewhere: neither
+/// external links nor external storage are followed, and the sources of virtual datasets must be in the same
+/// folder. Reading errors are UsageErrors that name the file and, where applicable, the dataset; writing
+/// errors are Errors.
 class Hdf5File {
   public:
     static Hdf5File open(const std::filesystem::path& path);
-    /// A new file, whose bytes depend on nothing but what is written into it.
+    /// Creates a file whose bytes depend only on what is written into it.
     static Hdf5File create(const std::filesystem::path& path, const Hdf5Layout& layout = {});
 
     Hdf5DatasetInfo info(const std::string& dataset) const;
@@ -95,33 +95,33 @@ class Hdf5File {
     std::vector<std::int64_t> read_integers(const std::string& dataset) const {
         return read<std::int64_t>(dataset);
     }
-    /// All values of any dataset of numbers, as the nearest of another type.
+    /// All values of a numeric dataset, converted to the nearest values of another type.
     /// @tparam Value as comm::element_type()
     template <class Value>
     std::vector<Value> read(const std::string& dataset) const;
-    /// Rows first .. first + count - 1, as many values as fill `values`.
+    /// Reads rows first .. first + count - 1; `values` must have their size.
     void read_rows(const std::string& dataset, std::int64_t first, std::int64_t count,
                    std::span<float> values) const;
-    /// Rows that a chunk of the file holds; 0 when the dataset is not in chunks.
+    /// Number of rows per chunk; 0 if the dataset is not chunked.
     std::int64_t chunk_rows(const std::string& dataset) const;
-    /// Names of all datasets below a group, relative to it, in order of their bytes.
+    /// Names of all datasets below a group, relative to it, in byte order.
     std::vector<std::string> datasets_below(const std::string& group) const;
 
-    /// Attributes of the group `group` ("/" is the root).
+    /// For attributes of the group `group` ("/" is the root).
     bool has_attribute(const std::string& group, const std::string& attribute) const;
     std::vector<std::string> attributes(const std::string& group) const;
     std::string read_text(const std::string& group, const std::string& attribute) const;
     std::int64_t read_integer(const std::string& group, const std::string& attribute) const;
 
     void make_group(const std::string& group);
-    /// Groups on the way are made as needed. Values are as many as the shape says.
+    /// Creates missing parent groups. The number of values must match the shape.
     template <class Value>
     void write(const std::string& dataset, std::span<const std::int64_t> shape,
                std::span<const Value> values) {
         write_bytes(dataset, shape, comm::element_type<Value>(), values.data());
     }
-    /// A dataset whose values somebody else writes, in one piece, at the offset in the file that this
-    /// returns; 0 when it has none.
+    /// Creates a contiguous dataset whose values somebody else writes, and returns their offset in the file;
+    /// 0 if it has no values.
     std::int64_t allocate(const std::string& dataset, std::span<const std::int64_t> shape,
                           ElementType element);
     void write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, ElementType element,
@@ -129,7 +129,7 @@ class Hdf5File {
     void write_text(const std::string& group, const std::string& attribute, const std::string& value);
     void write_integer(const std::string& group, const std::string& attribute, std::int64_t value);
 
-    /// Ends writing. @throws Error when not everything reached the file.
+    /// Finishes writing. @throws Error if not everything reached the file
     void close();
 
   private:
@@ -137,8 +137,8 @@ class Hdf5File {
         : path_(std::move(path)), real_path_(path_), file_(std::move(file)) {}
 
     Hdf5Handle open_dataset(const std::string& name) const;
-    /// All values lie in this file, or, of a virtual dataset, in files of the same folder; there are as many
-    /// as the dataset says, and memory holds a chunk of them.
+    /// Checks that all values are in this file, or, for a virtual dataset, in files of the same folder, that
+    /// there are as many as the dataset claims, and that a chunk of them fits in memory.
     void check_storage(const Hdf5Handle& dataset, const std::string& name) const;
     void check_one_piece(const Hdf5Handle& dataset, const std::string& name, std::int64_t count) const;
     void check_chunks(const Hdf5Handle& dataset, const Hdf5Handle& creation, const std::string& name) const;
@@ -146,7 +146,7 @@ class Hdf5File {
     void check_covers(const Hdf5Handle& creation, const std::string& name, std::int64_t count) const;
     [[noreturn]] void refuse(const std::string& dataset, const std::string& what) const;
     std::int64_t bytes() const;
-    /// Of the info, nothing but shape and count.
+    /// Fills only shape and count of the info.
     Hdf5DatasetInfo shape_of(const Hdf5Handle& dataset, const std::string& name) const;
     Hdf5Handle open_group(const std::string& name) const;
     Hdf5Handle open_attribute(const std::string& group, const std::string& attribute) const;
@@ -161,9 +161,9 @@ class Hdf5File {
     [[noreturn]] void fail_writing(const std::string& what) const;
 
     std::filesystem::path path_;
-    std::filesystem::path real_path_;  ///< no symbolic link: what the file names lies beside this
+    std::filesystem::path real_path_;  ///< symbolic links resolved: files that it names are beside it
     Hdf5Handle file_;
-    mutable std::set<std::string> sound_;  ///< datasets that check_storage() has seen
+    mutable std::set<std::string> sound_;  ///< datasets that passed check_storage()
 };
 
 }  // namespace dtrain::io

@@ -16,11 +16,11 @@
 #include "io/hdf5_calls.hpp"
 #include "io/hdf5_file.hpp"
 
-/// What a dataset says of itself, compared with what there is, before anything is read or memory taken.
+/// Compares what a dataset claims with what exists, before anything is read or memory is allocated.
 namespace dtrain::io {
 namespace {
 
-constexpr std::size_t max_name = 200;  ///< in messages
+constexpr std::size_t max_name = 200;  ///< maximum length in messages
 
 struct Extents {
     std::array<hsize_t, H5S_MAX_RANK> of{};
@@ -34,10 +34,10 @@ Extents extents_of(const Hdf5Handle& space) {
     return extents;
 }
 
-/// How many values of a dataset a selection has; -2 when it has others, or has no end.
+/// Number of a dataset's values in a selection; -2 if the selection exceeds the dataset or is unlimited.
 hssize_t values_in(const Hdf5Handle& selection, const Hdf5Handle& dataset) {
-    constexpr hssize_t none = -2;  // other than HDF5's own failure
-    // Where all is selected, files do not say how much that is.
+    constexpr hssize_t none = -2;  // distinct from HDF5's own error value
+    // Files do not store the extent of a selection of everything.
     if (H5Sget_select_type(selection.get()) == H5S_SEL_ALL)
         return H5Sget_simple_extent_npoints(dataset.get());
     const auto extents = extents_of(dataset);
@@ -51,7 +51,7 @@ hssize_t values_in(const Hdf5Handle& selection, const Hdf5Handle& dataset) {
     return H5Sget_select_npoints(selection.get());
 }
 
-/// A name that HDF5 tells with calls as H5Pget_virtual_filename().
+/// A name returned by calls such as H5Pget_virtual_filename().
 template <class Call>
 std::string name_by(const Call& call) {
     const auto length = call(nullptr, 0);
@@ -79,7 +79,7 @@ void Hdf5File::check_storage(const Hdf5Handle& dataset, const std::string& name)
     if (H5Pget_external_count(creation.get()) != 0)
         refuse(name, "has its values in other files (external storage), and only the file itself is read");
     const auto layout = H5Pget_layout(creation.get());
-    if (layout == H5D_VIRTUAL) check_parts(creation, name);  // before HDF5 opens them
+    if (layout == H5D_VIRTUAL) check_parts(creation, name);  // must be checked before HDF5 opens them
 
     const auto count = shape_of(dataset, name).count;
     if (count != 0 && layout == H5D_VIRTUAL)
@@ -143,7 +143,7 @@ void Hdf5File::check_parts(const Hdf5Handle& creation, const std::string& name) 
             [&](char* to, std::size_t size) { return H5Pget_virtual_filename(creation.get(), i, to, size); });
         const auto part_name = name_by(
             [&](char* to, std::size_t size) { return H5Pget_virtual_dsetname(creation.get(), i, to, size); });
-        // HDF5 puts numbers in the place of what begins with %.
+        // HDF5 substitutes numbers for names with %.
         if (!is_plain_name(file_name) || file_name.find('%') != std::string::npos ||
             part_name.find('%') != std::string::npos)
             refuse(name,

@@ -9,8 +9,8 @@ Hdf5Handle copy_of(hid_t type) {
     return {H5Tcopy(type), H5Tclose};
 }
 
-/// A number of 16 bits: sign, exponent, fraction. HDF5 1.10 has none by itself; what it reads and converts is
-/// what the fields say.
+/// A 16-bit floating-point type: sign, exponent, fraction. HDF5 1.10 has none built in, but reads and
+/// converts types defined by their fields.
 Hdf5Handle half_type(hid_t order_of, std::size_t exponent_bits) {
     const std::size_t fraction_bits = 15 - exponent_bits;
     auto type = copy_of(order_of);

@@ -23,7 +23,7 @@ Hdf5Handle space_of(std::span<const std::int64_t> shape) {
             H5Sclose};
 }
 
-/// `count` rows from `first` on.
+/// Selects `count` rows, starting with `first`.
 void select_rows(const Hdf5Handle& space, std::span<const std::int64_t> shape, std::int64_t first,
                  std::int64_t count) {
     if (shape.empty()) return;
@@ -73,7 +73,7 @@ void Hdf5File::make_group(const std::string& group) {
 }
 
 void Hdf5File::make_groups_of(const std::string& dataset) {
-    // HDF5 would make them too, but with the time of day in them.
+    // HDF5 would create them too, but with timestamps.
     for (auto end = dataset.find('/', 1); end != std::string::npos; end = dataset.find('/', end + 1))
         if (const auto group = dataset.substr(0, end);
             H5Lexists(file_.get(), group.c_str(), H5P_DEFAULT) <= 0)

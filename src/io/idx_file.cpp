@@ -16,8 +16,8 @@
 namespace dtrain::io {
 namespace {
 
-/// An IDX file (Y. LeCun, the MNIST database): two zero bytes, the type of the elements, the number of
-/// dimensions, their sizes as 32 bit, then the elements; all big endian.
+/// An IDX file (Y. LeCun, the MNIST database): two zero bytes, the element type, the number of dimensions,
+/// their sizes as 32-bit integers, then the elements; all big endian.
 struct Idx {
     std::vector<std::int64_t> shape;
     std::vector<double> values;
@@ -64,7 +64,7 @@ double element(unsigned type, std::span<const std::byte> bytes) {
     }
 }
 
-/// `use` gets the number of each element and its value.
+/// Calls `use` with the index and the value of each element.
 template <class Use>
 std::vector<std::int64_t> read_elements(const std::filesystem::path& path, const Use& use) {
     open_regular_file(path);

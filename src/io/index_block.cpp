@@ -23,7 +23,7 @@ std::string sum_line(std::string_view name, std::size_t bytes, std::string_view 
 }
 
 std::size_t index_block_bytes(std::string_view name, std::size_t json_bytes) {
-    // The line has the same length for every sum, and for every size of the same number of digits.
+    // The length of the line depends only on the number of digits of the size.
     const auto line = sum_line(name, std::bit_ceil(json_bytes), "").size();
     return std::bit_ceil(std::max(min_bytes, json_bytes + line + 16));
 }
@@ -38,7 +38,7 @@ void put_index_block(std::string& content, std::string_view name, std::string_vi
 std::optional<std::size_t> index_block_in(std::string_view content, std::string_view name) {
     if (!content.starts_with(name)) return std::nullopt;
     const auto words = split(content.substr(name.size(), content.find('\n') - name.size()), ' ');
-    return words.size() > 2 ? parse_int<std::size_t>(words[2]) : std::nullopt;  // "", "of", "512"
+    return words.size() > 2 ? parse_int<std::size_t>(words[2]) : std::nullopt;  // words: "", "of", "512"
 }
 
 std::optional<std::string_view> json_of_index_block(std::string_view content, std::string_view name) {

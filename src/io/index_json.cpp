@@ -95,7 +95,7 @@ std::optional<CheckpointIndex> index_from_json(std::string_view text) {
         header.seed = parse_int<std::uint64_t>(value.at("seed").get<std::string>()).value_or(0);
         header.job = value.at("job").get<std::map<std::string, std::string>>();
         for (const auto& [name, values] : value.at("sums").items())
-            for (const auto& sum : values)  // JSON has no word for what is no number
+            for (const auto& sum : values)  // JSON cannot represent NaN and infinity
                 header.sums[name].push_back(sum.is_null() ? std::numeric_limits<double>::quiet_NaN()
                                                           : sum.get<double>());
         for (const auto& tensor : value.at("tensors")) index.tensors.push_back(tensor_from(tensor));

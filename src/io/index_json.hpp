@@ -15,7 +15,7 @@ namespace dtrain::io {
 ///  "shards": [{"bytes": ..., "frame": "HEX", "pieces": [[tensor, first row, rows, offset, "HEX"]]}]}
 nlohmann::json as_json(const CheckpointIndex& index);
 
-/// Nothing when the text is no index.
+/// Nothing if the text is not a valid index.
 std::optional<CheckpointIndex> index_from_json(std::string_view text);
 
 }  // namespace dtrain::io

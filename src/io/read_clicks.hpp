@@ -13,7 +13,7 @@
 
 #include "io/click_stream.hpp"
 
-/// What the readers of click logs have in common, and what only their files tell.
+/// Helpers shared by the readers of click logs.
 namespace dtrain::io {
 
 std::unique_ptr<ClickStream> stream_clicks(const std::filesystem::path& file, const ClickColumns& columns);
@@ -24,9 +24,9 @@ std::unique_ptr<ClickStream> stream_clicks(const std::filesystem::path& file,
 CsvClickColumns columns_in(const std::filesystem::path& log, const CsvClickColumns& columns);
 SvmlightClickColumns columns_in(const std::filesystem::path& log, const SvmlightClickColumns& columns);
 
-/// What is wrong with so many columns: there are 0..max_click_columns numbers, and slots from 1 up to as
-/// many.
-/// @param noun for a number
+/// An error message if the numbers of columns are out of range; allowed are 0..max_click_columns numbers and
+/// 1..max_click_columns slots.
+/// @param noun word for a number in the message
 std::optional<std::string> misfit(std::int64_t numbers, std::int64_t slots, std::string_view noun = "number");
 
 /// "1 category", "26 categories".

@@ -23,7 +23,7 @@ class SplitMix64 {
         return splitmix_output(state_);
     }
 
-    /// Evenly distributed in 0..bound-1: numbers from the incomplete last interval are drawn again.
+    /// Uniformly distributed in 0..bound-1, by rejecting numbers from the incomplete last interval.
     std::uint64_t below(std::uint64_t bound) {
         const auto unfair = (0 - bound) % bound;
         for (;;)

@@ -13,7 +13,7 @@ std::int64_t bytes_of(std::span<const TensorInfo> tensors) {
     return bytes;
 }
 
-/// Where shard `shard` begins among all bytes.
+/// Offset of shard `shard` among all bytes.
 std::int64_t cut(std::int64_t bytes, int shard, int shards) {
     return bytes / shards * shard + bytes % shards * shard / shards;
 }
@@ -30,7 +30,7 @@ ShardPlan plan_shards(std::span<const TensorInfo> tensors, int shards, std::int6
     ShardPlan plan(static_cast<std::size_t>(shards));
     const auto total = bytes_of(tensors);
     std::int64_t begin = 0;
-    int first = 0;  // shards before it lie before this tensor
+    int first = 0;  // lower shards end before this tensor
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         const auto& tensor = tensors[i];
         const auto bytes = tensor.bytes();

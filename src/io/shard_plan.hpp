@@ -12,13 +12,13 @@
 
 namespace dtrain::io {
 
-/// What the names of a checkpoint's tensors begin with.
+/// Prefix of the names of a checkpoint's parameter tensors.
 inline constexpr std::string_view parameters_group = "/parameters/";
 inline constexpr std::string_view optimizer_group = "/optimizer/";
 
-/// A tensor of a checkpoint without its values.
+/// A checkpoint's tensor without its values.
 struct TensorInfo {
-    std::string name;  ///< as a dataset: "/parameters/fc_0.weight"
+    std::string name;  ///< dataset name: "/parameters/fc_0.weight"
     ElementType element = ElementType::float32;
     std::vector<std::int64_t> shape;
 
@@ -28,7 +28,7 @@ struct TensorInfo {
     friend bool operator==(const TensorInfo&, const TensorInfo&) = default;
 };
 
-/// Rows of a tensor that lie in one shard.
+/// Rows of a tensor that are in one shard.
 struct Piece {
     std::size_t tensor = 0;
     std::int64_t first_row = 0;
@@ -38,19 +38,20 @@ struct Piece {
 
 using ShardPlan = std::vector<std::vector<Piece>>;
 
-/// Deals tensors to shards by bytes, in their order. Tensors of at least `split_from` bytes are split between
-/// rows; smaller ones go whole to the shard in which their middle falls. Every row with values lies in one
-/// piece, and a shard has at most one piece of a tensor. Pure.
+/// Distributes tensors over shards by size, in order. Tensors of at least `split_from` bytes are split
+/// between rows; each smaller one goes as a whole to the shard that contains its midpoint. Every row with
+/// values is in exactly one piece, and a shard has at most one piece of a tensor. Pure.
 ShardPlan plan_shards(std::span<const TensorInfo> tensors, int shards, std::int64_t split_from = 1 << 20);
 
-/// All rows with values in pieces of at most `most` bytes (or one row), in order; tensors are not joined. The
-/// pieces of a checkpoint do so not depend on how many ranks write it. Pure.
+/// Cuts all rows with values into pieces of at most `max` bytes (or one row), in order, without joining
+/// tensors. So the pieces of a checkpoint do not depend on the number of ranks. Pure.
 std::vector<Piece> cut_pieces(std::span<const TensorInfo> tensors, std::int64_t max = 32 << 20);
 
-/// Deals neighbouring pieces to ranks by bytes, each to the rank in whose part its middle falls. Pure.
+/// Distributes consecutive pieces over ranks by size; each piece goes to the rank whose part contains its
+/// midpoint. Pure.
 ShardPlan deal_pieces(std::span<const TensorInfo> tensors, std::span<const Piece> pieces, int ranks);
 
-/// As many shards as there are ranks, but none smaller than `least` bytes.
+/// One shard per rank, but fewer if shards would be smaller than `min` bytes.
 int shard_count(std::span<const TensorInfo> tensors, int ranks, std::int64_t min = 16 << 20);
 
 }  // namespace dtrain::io

@@ -109,11 +109,11 @@ Checkpoint loaded(const StoredCheckpoint& stored) {
     static_cast<CheckpointHeader&>(checkpoint) = stored.header();
     const auto& infos = stored.tensors();
     std::int64_t bytes = 0;
-    for (const auto& info : infos) bytes += info.bytes();  // no more than the files have
+    for (const auto& info : infos) bytes += info.bytes();  // at most the size of the files
     check_memory_at_hand(stored.path().string(), bytes);
     std::vector<CheckpointTensor*> tensors;
     for (const auto& info : infos) tensors.push_back(&tensor_of(checkpoint, info.name));
-    // Two threads, since making memory takes as long as reading into it.
+    // Two threads, since allocating the memory takes as long as reading into it.
     in_threads(tensors.size(), 2, [&](std::size_t i) {
         try {
             *tensors[i] = {infos[i].shape, room_for(infos[i])};

@@ -14,14 +14,15 @@
 
 namespace dtrain::io {
 
-/// A checkpoint on disk, whose values go straight into memory of the caller's.
+/// A checkpoint on disk, whose values are read directly into the caller's memory.
 class StoredCheckpoint {
   public:
-    /// Reads what it says besides the values; of a format 1 file these too, since one checksum is over all.
-    /// @throws UsageError naming the file that cannot be read, is no checkpoint or damaged.
+    /// Reads everything except the values; for a format 1 file also the values, since one checksum covers the
+    /// whole file.
+    /// @throws UsageError naming the file that cannot be read, is not a checkpoint or is damaged
     explicit StoredCheckpoint(const std::filesystem::path& path);
 
-    /// What would be read from there.
+    /// Uses `content` as if it had been read from `path`.
     StoredCheckpoint(std::filesystem::path path, Checkpoint content);
 
     const std::filesystem::path& path() const { return path_; }
@@ -29,13 +30,14 @@ class StoredCheckpoint {
     /// Named "/parameters/fc_0.weight", "/optimizer/adam.step".
     const std::vector<TensorInfo>& tensors() const { return index_.tensors; }
 
-    /// Looks at the files' sizes alone, so that no memory is taken for values that are nowhere.
+    /// Checks only the file sizes, so that no memory is allocated for values that do not exist.
     /// @throws UsageError naming the file that is damaged or missing
     void check_sizes() const;
 
-    /// Fills TensorInfo::bytes() bytes for each of tensors(). Where there is no memory, values are checked
-    /// and not kept.
-    /// @throws UsageError naming the file that is damaged or missing; the memory then holds anything.
+    /// Fills TensorInfo::bytes() bytes for each of tensors(). Where the pointer is null, values are only
+    /// verified.
+    /// @throws UsageError naming the file that is damaged or missing; the content of the memory is then
+    /// undefined
     void read(std::span<std::byte* const> memory) const;
 
   private:
@@ -45,16 +47,16 @@ class StoredCheckpoint {
     std::shared_ptr<const Checkpoint> content_;  ///< of a format 1 file
 };
 
-/// A format 1 file. @throws UsageError as load_checkpoint().
+/// Loads a format 1 file. @throws UsageError as load_checkpoint()
 Checkpoint load_file(const std::filesystem::path& path);
 
-/// Where the values lie in memory.
+/// The values' memory.
 std::span<const std::byte> bytes_of(const CheckpointTensor& tensor);
 
-/// The tensor without its values, under its name in `group`: "/parameters/" or "/optimizer/".
+/// The description of a tensor under its name in `group`: "/parameters/" or "/optimizer/".
 TensorInfo info_of(const std::string& group, const std::string& name, const CheckpointTensor& tensor);
 
-/// All of it, in memory of its own. @throws UsageError as read().
+/// Reads everything into new memory. @throws UsageError as read()
 Checkpoint loaded(const StoredCheckpoint& stored);
 
 }  // namespace dtrain::io

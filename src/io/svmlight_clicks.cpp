@@ -35,7 +35,7 @@ void check_columns(const SvmlightClickColumns& columns) {
     }
 }
 
-/// What the words of a line mean.
+/// Interprets the words of a line as label, numbers and categories.
 class SvmlightClicks final : public io::ClickStream {
   public:
     SvmlightClicks(const std::filesystem::path& path, const SvmlightClickColumns& columns)
@@ -45,7 +45,7 @@ class SvmlightClicks final : public io::ClickStream {
                                           : static_cast<std::int64_t>(columns.slot_ids.size())) {}
 
     std::int64_t integers() const override { return columns_.numbers; }
-    /// What was told, or what the first line that was read has.
+    /// As configured, or as found in the first line.
     std::int64_t slots() const override { return slots_; }
 
   private:
@@ -154,10 +154,10 @@ class SvmlightClicks final : public io::ClickStream {
     SvmlightClickColumns columns_;
     std::int64_t slots_;
     std::optional<double> no_click_;  ///< 0 or -1
-    // Of the line at hand.
+    // Of the current line:
     std::vector<float> numbers_;
     std::vector<std::int64_t> ids_;
-    std::vector<bool> is_there_;  ///< numbers, then slots that are told by their ids
+    std::vector<bool> is_there_;  ///< numbers, then the slots given by ranges of ids
 };
 
 }  // namespace

@@ -15,11 +15,11 @@
 namespace dtrain::io {
 namespace {
 
-/// Samples with few values that are not zero: sample s has the values values[offsets[s]] ..
-/// values[offsets[s + 1]] of the features `ids`, which ascend within a sample.
+/// Sparse samples: sample s has the values values[offsets[s]] .. values[offsets[s + 1]] of the features
+/// `ids`, which ascend within a sample.
 struct SparseRows {
     std::vector<std::int64_t> offsets = {0};
-    std::vector<std::int64_t> ids = {};  ///< from 0
+    std::vector<std::int64_t> ids = {};  ///< 0-based
     std::vector<float> values = {};
     std::vector<std::int64_t> labels = {};
     std::int64_t features = 0;
@@ -63,7 +63,7 @@ SparseRows read_rows(const DatasetSource& source) {
     return data;
 }
 
-/// A wrong id in one line would else make rows of any length: 19 bytes took 6 GB.
+/// Without this, one wrong id could create rows of any length: 19 bytes of input took 6 GB.
 void check_length(const SparseRows& sparse, const DatasetSource& source) {
     constexpr double usual_bytes = 256 << 20;
     constexpr double max_for_a_byte = 1000;

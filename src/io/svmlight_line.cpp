@@ -11,7 +11,7 @@
 namespace dtrain::io {
 namespace {
 
-/// The text up to the next blank, which goes from `line`; empty at the end.
+/// Removes the text up to the next blank from `line` and returns it; empty at the end.
 std::string_view next_word(std::string_view& line) {
     const auto begin = std::min(line.find_first_not_of(" \t"), line.size());
     const auto end = std::min(line.find_first_of(" \t", begin), line.size());

@@ -20,17 +20,17 @@ class SvmlightLine {
         std::string_view value;
     };
 
-    /// @param first_id the least one
+    /// @param first_id the smallest id
     SvmlightLine(const InputFile& file, std::string_view line, std::int64_t first_id);
 
-    /// Empty: the line says nothing.
+    /// Empty: nothing but a comment or blanks.
     std::string_view label() const { return label_; }
 
-    /// The next one, or nothing at the line's end. "qid:" is passed over.
-    /// @throws UsageError naming the place when a word is no ID:VALUE
+    /// The next feature, or nothing at the end of the line. Skips "qid:".
+    /// @throws UsageError naming the location if a word is not ID:VALUE
     std::optional<Feature> next();
 
-    /// Complains of a word of the line.
+    /// Throws a UsageError about a word of the line.
     [[noreturn]] void refuse(std::string_view word, const std::string& what) const;
 
   private:

@@ -12,20 +12,21 @@
 
 namespace dtrain::io {
 
-/// A file that is read from its beginning to its end, uncompressed on the way when it is gzip's. Errors are
-/// UsageErrors that name the file.
+/// A file that is read sequentially, and decompressed if it is gzipped. Errors are UsageErrors that name the
+/// file.
 class InputFile {
   public:
     explicit InputFile(const std::filesystem::path& path);
 
-    /// Fills the buffer, or less of it where the file ends. Returns the number of bytes.
+    /// Fills the buffer, or part of it at the end of the file. Returns the number of bytes.
     std::size_t read(std::span<std::byte> buffer);
 
-    /// The next line without its end (\n or \r\n), good until the next call; false at the end of the file.
+    /// The next line without its line end (\n or \r\n), valid until the next call; false at the end of the
+    /// file.
     bool next_line(std::string_view& line);
-    /// Of the line that next_line() gave, from 1.
+    /// 1-based number of the line returned by next_line().
     std::int64_t line_number() const { return line_number_; }
-    /// Of the file as it is stored, by read() and next_line().
+    /// Offset in the file as stored, after read() and next_line().
     std::int64_t bytes_read() const;
 
     /// @throws UsageError "FILE:LINE: what"
@@ -40,8 +41,8 @@ class InputFile {
 
     std::filesystem::path path_;
     std::unique_ptr<void, Close> file_;
-    std::string text_;    ///< read, but not given as lines
-    std::size_t at_ = 0;  ///< in text_
+    std::string text_;    ///< read, but not yet returned as lines
+    std::size_t at_ = 0;  ///< offset in text_
     bool at_end_ = false;
     std::int64_t line_number_ = 0;
 };

@@ -19,7 +19,7 @@ std::unique_ptr<Kernel> make_forward(const KernelArguments& arguments) {
     });
 }
 
-// dx from the function's own result.
+// Computes dx from the function's own result.
 template <class Real, GradientLoop<Real> loop>
 std::unique_ptr<Kernel> make_gradient(const KernelArguments& arguments) {
     return kernel_of(
@@ -33,7 +33,7 @@ constexpr Factory forward = by_type<make_forward<float, of_float>, make_forward<
 template <GradientLoop<float> of_float, GradientLoop<double> of_double>
 constexpr Factory gradient = by_type<make_gradient<float, of_float>, make_gradient<double, of_double>>;
 
-// A row of scores at a time.
+// Processes a row of scores at a time.
 template <class Real>
 std::unique_ptr<Kernel> make_softmax(const KernelArguments& arguments) {
     return kernel_of([x = arguments.in<Real>("x"), y = arguments.out<Real>("out"),

@@ -18,7 +18,7 @@ std::unique_ptr<Kernel> make_decay(const KernelArguments& arguments) {
                       g = arguments.in<Real>("gradient"), out = arguments.out<Real>("out"),
                       coefficient = static_cast<Real>(arguments.number("coefficient")),
                       is_sparse = arguments.has_input("rows")] {
-        if (is_sparse) std::ranges::copy(g, out.begin());  // the end, which is for no row
+        if (is_sparse) std::ranges::copy(g, out.begin());  // padding at the end, which belongs to no row
         rows.for_each([&](std::size_t at, std::size_t from, std::size_t n) {
             loop(&g[from], p + at, coefficient, &out[from], n);
         });
@@ -34,7 +34,7 @@ std::unique_ptr<Kernel> make_clip_by_value(const KernelArguments& arguments) {
     });
 }
 
-// What brings a norm down to the largest that is allowed.
+// The factor that scales a norm down to the allowed maximum.
 template <class Real>
 Real factor_for(Real square_sum, Real largest) {
     const Real norm = std::sqrt(square_sum);

@@ -12,7 +12,7 @@
 namespace dtrain::kernels {
 namespace {
 
-// Numbers of one of the two real types, or one for each row when there is no tensor.
+// Numbers of one of the two real types; without a tensor, 1 for each row.
 class Reals {
   public:
     explicit Reals(const TensorView& tensor)
@@ -66,7 +66,7 @@ std::unique_ptr<Kernel> make_auc(const KernelArguments& arguments) {
 }  // namespace
 
 double area_under_curve(std::span<const double> positives, std::span<const double> negatives) {
-    double above = 0;  // positives whose scores are higher
+    double above = 0;  // positives with higher scores
     double area = 0;
     double all_negatives = 0;
     for (std::size_t bin = positives.size(); bin-- > 0;) {

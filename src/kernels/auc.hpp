@@ -6,7 +6,7 @@
 
 namespace dtrain::kernels {
 
-/// What metrics.hpp says of dtrain::area_under_curve().
+/// Implements dtrain::area_under_curve() of metrics.hpp.
 double area_under_curve(std::span<const double> positives, std::span<const double> negatives);
 
 }  // namespace dtrain::kernels

@@ -8,7 +8,7 @@
 
 namespace dtrain::kernels {
 
-/// An operator of a chain of element-wise ones, each of which reads what one before it makes.
+/// An operator of a chain of element-wise operators, each of which reads the output of an earlier one.
 struct ChainLink {
     std::string_view type;
     KernelArguments arguments;

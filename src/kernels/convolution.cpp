@@ -12,7 +12,7 @@ namespace {
 
 using dnnl::memory;
 
-// Layouts, and what all three primitives of a convolution are told.
+// Memory layouts and parameters for all three primitives of a convolution.
 struct Layouts {
     Layouts(const SlidingWindow& window, ComputeType numbers)
         : factor(factor_type(numbers)),
@@ -23,7 +23,7 @@ struct Layouts {
           begin{window.y.padding, window.x.padding},
           end{after(window.y), after(window.x)} {}
 
-    // Padding behind an image as far as windows reach.
+    // Padding after an image, as far as windows reach.
     static std::int64_t after(const Sliding& axis) {
         const auto seen = (axis.out - 1) * axis.stride + axis.window - axis.padding;
         return std::max<std::int64_t>(seen - axis.in, 0);

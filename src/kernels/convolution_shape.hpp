@@ -16,7 +16,8 @@ struct Sliding {
     std::int64_t padding;
     std::int64_t out;
 
-    /// Calls function(place in the image, place in the window) for all that one result sees.
+    /// Calls function(position in the image, position in the window) for all positions that contribute to one
+    /// result.
     template <class Function>
     void for_each(std::int64_t result, const Function& function) const {
         for (std::int64_t i = 0; i < window; ++i)
@@ -44,7 +45,7 @@ inline SlidingWindow sliding_window(const KernelArguments& arguments, const Shap
             {in[3], window[1], stride[1], padding[1], out[3]}};
 }
 
-/// The same of a convolution: its filter is [out channels, in channels, height, width].
+/// The same for a convolution: its filter is [out channels, in channels, height, width].
 inline SlidingWindow convolution_window(const KernelArguments& arguments, const TensorView& in,
                                         const TensorView& filter, const TensorView& out) {
     return sliding_window(arguments, in.shape, out.shape, {filter.shape[2], filter.shape[3]});

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-/// What kernels say about data that cannot be; the same on every machine.
+/// Error messages of kernels about invalid data; the same on every device.
 namespace dtrain::kernels {
 
 /// "label 12 in row 3 of the batch is outside of the 10 classes 0..9"

@@ -18,16 +18,17 @@ std::uint64_t value_at(const std::int64_t* place) {
     return place != nullptr ? static_cast<std::uint64_t>(*place) : 0;
 }
 
-// Operators of one program have different streams; seeds of neighbouring programs must not meet them.
+// Operators of one program have different streams; the product keeps them apart from programs with adjacent
+// seeds.
 std::uint64_t key_of(std::int64_t seed, std::int64_t stream) {
     return static_cast<std::uint64_t>(seed) ^ (static_cast<std::uint64_t>(stream) * 0x9E3779B97F4A7C15U);
 }
 
-// The batch that x is, or is cut from.
+// The batch that x is, or is a slice of.
 struct Whole {
     std::uint64_t size;
     std::uint64_t row_size;
-    std::uint64_t first;  // element of it that x begins with
+    std::uint64_t first;  // index of x's first element in it
 };
 
 Whole whole_of(const KernelArguments& arguments) {
@@ -50,7 +51,7 @@ std::unique_ptr<Kernel> make_dropout(const KernelArguments& arguments) {
                       dropped_below = static_cast<std::uint64_t>(std::ldexp(probability, 32)),
                       kept = static_cast<Real>(1.0 / (1.0 - probability))] {
         std::array<std::uint32_t, 256> random;
-        // This part's place in the global batch.
+        // Index of this part's first element in the global batch.
         const std::uint64_t begin =
             value_at(row) * whole.row_size + value_at(batch) * whole.size + whole.first;
         const std::uint64_t end = begin + x.size();

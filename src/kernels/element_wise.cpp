@@ -41,7 +41,7 @@ std::unique_ptr<Kernel> make_divide(const KernelArguments& arguments) {
         });
 }
 
-// The gradient by the divisor: -dout out / y
+// The gradient with respect to the divisor: -dout out / y
 template <class Real>
 std::unique_ptr<Kernel> make_divide_grad_y(const KernelArguments& arguments) {
     return kernel_of([y = arguments.in<Real>("y"), out = arguments.in<Real>("out"),
@@ -96,7 +96,7 @@ std::unique_ptr<Kernel> make_fill(const KernelArguments& arguments) {
                       out = arguments.out<Real>("out")] { std::ranges::fill(out, value); });
 }
 
-// The gradient of a loss by itself, times the scale that the loss is given.
+// The gradient of a loss with respect to itself, times the loss scale.
 template <class Real>
 std::unique_ptr<Kernel> make_loss_gradient(const KernelArguments& arguments) {
     if (!arguments.has_input("scale")) return make_fill<Real>(arguments);

@@ -17,7 +17,7 @@ std::unique_ptr<Kernel> make_embedding(const KernelArguments& arguments) {
                       out = arguments.out<Real>("out"), rows = arguments.input("weight").shape[0],
                       width = static_cast<std::size_t>(arguments.input("weight").shape[1]),
                       padding = arguments.whole("padding")] {
-        constexpr std::size_t ahead = 8;  // rows are anywhere in memory
+        constexpr std::size_t ahead = 8;  // prefetch distance: rows are scattered in memory
         for (std::size_t i = 0; i < ids.size(); ++i) {
             const auto id = ids[i];
             if (padding >= 0 && id == padding) {

@@ -10,7 +10,7 @@
 
 namespace dtrain::kernels {
 
-/// The operators of several lists by their types, found by those.
+/// The operators of several lists, found by type.
 template <class Entry>
 class EntryTable {
   public:
@@ -21,7 +21,7 @@ class EntryTable {
 
     const std::vector<Entry>& sorted() const { return sorted_; }
 
-    /// Null when there is none.
+    /// Null if there is none.
     const Entry* find(std::string_view type) const {
         const auto at = std::ranges::lower_bound(sorted_, type, {}, &Entry::type);
         return at == sorted_.end() || at->type != type ? nullptr : &*at;

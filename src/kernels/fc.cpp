@@ -61,7 +61,7 @@ std::unique_ptr<Kernel> make_fc_grad_input(const KernelArguments& arguments) {
                                               arguments.products)]() mutable { product.run(); });
 }
 
-// The matrix that an input is, or its transpose when the attribute says so.
+// The matrix of an input, or its transpose if the attribute says so.
 template <class Real>
 MatrixOf<Real> factor(const KernelArguments& arguments, std::string_view slot, std::string_view attribute) {
     const auto& tensor = arguments.input(slot);

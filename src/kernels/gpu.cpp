@@ -11,7 +11,7 @@
 namespace dtrain::kernels {
 namespace {
 
-// CUDA's libraries are hundreds of megabytes: only who computes on a GPU loads them.
+// CUDA's libraries are hundreds of megabytes: they are loaded only if a GPU is used.
 void* find_entry(const char* name) try {
     return open_module({"libdtrain_gpu.so", "DTRAIN_GPU_MODULE", name}, RTLD_NOW);
 } catch (const ModuleError& error) {

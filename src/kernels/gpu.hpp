@@ -16,8 +16,9 @@
 
 namespace dtrain::kernels {
 
-/// A GPU that computes what it is given in that order, while the caller goes on: one stream of it. What is
-/// passed to it stays as it is until finish(), or another promise that it has been read. Use from one thread.
+/// A GPU with one stream that executes enqueued work in order, asynchronously to the caller. Memory passed to
+/// it must not change until finish(), or another function that promises that it has been read. Use from one
+/// thread.
 class Gpu {
   public:
     using Memory = std::shared_ptr<std::byte>;
@@ -27,14 +28,14 @@ class Gpu {
     /// "GPU 0, NVIDIA H200"
     virtual std::string description() const = 0;
 
-    /// Of CUDA; what others give to the GPU is put in order with it.
+    /// CUDA stream; work that others enqueue there is ordered with this object's work.
     virtual void* stream() const = 0;
 
-    /// Zeros on the GPU, aligned to 256 bytes; freed with their last owner, which must be gone before this.
-    /// @throws Error when there is not enough, with the bytes that are free
+    /// Zero-initialised GPU memory, aligned to 256 bytes; freed with its last owner, which must not outlive
+    /// this object. @throws Error if there is not enough, with the number of free bytes
     virtual Memory allocate(std::size_t bytes) = 0;
 
-    /// Zeros of this process that the GPU reads and writes by itself.
+    /// Zero-initialised pinned host memory, which the GPU can read and write.
     virtual Memory allocate_host(std::size_t bytes) = 0;
 
     virtual void to_gpu(void* to, const void* from, std::size_t bytes) = 0;
@@ -43,22 +44,21 @@ class Gpu {
 
     virtual bool has_kernel(std::string_view operator_type) const = 0;
 
-    /// For tensors on the GPU. Its run() returns at once, and whatever the data are: finish() tells.
-    /// @throws Error when there is no kernel for this operator, or not for these tensors
+    /// For tensors on the GPU. Its run() returns at once, whatever the data are: errors are reported by
+    /// finish(). @throws Error if there is no kernel for this operator, or not for these tensors
     virtual std::unique_ptr<Kernel> make_kernel(std::string_view operator_type,
                                                 const KernelArguments& arguments) = 0;
 
-    /// Element-wise operators that follow each other, of tensors of one size, in one pass over memory; or
-    /// some that program/joined_operators.hpp finds.
-    /// @param inner tells by a tensor's memory that nobody else reads it: nothing is stored there
+    /// Consecutive element-wise operators over tensors of one size, in one pass over memory; or operators
+    /// found by program/joined_operators.hpp.
+    /// @param inner memory of tensors that nothing else reads: nothing is stored there
     virtual std::unique_ptr<Kernel> make_chain_kernel(const std::vector<ChainLink>& links,
                                                       const std::set<const void*>& inner) = 0;
 
-    /// All that `give` gives to the GPU, which it does not compute now, but at each run() of what is
-    /// returned.
+    /// Captures everything that `give` enqueues; it is not executed now, but at each run() of the result.
     virtual std::unique_ptr<Kernel> captured(const std::function<void()>& give) = 0;
 
-    /// For who counts what a step costs.
+    /// Statistics for measuring what a step costs.
     struct Copies {
         std::size_t count = 0;
         std::size_t bytes = 0;
@@ -69,36 +69,36 @@ class Gpu {
         }
     };
     struct Given {
-        Copies up;    ///< from this process' memory; what is captured counts once
-        Copies down;  ///< to it
+        Copies up;    ///< from host memory; what is captured counts once
+        Copies down;  ///< to host memory
         std::size_t graphs_run = 0;
-        std::vector<std::string> last_captured;  ///< the parts of the last graph: kernels, copies
+        std::vector<std::string> last_captured;  ///< the parts of the last captured graph: kernels, copies
     };
     const Given& given() const { return given_; }
 
-    /// Waits until all has been computed.
-    /// @throws Error when data could not be, as the operator's CPU kernel does: updates since then changed
-    /// nothing. Error of CUDA, after which nothing works any longer
+    /// Waits until everything has been computed. @throws Error for invalid data, as the operator's CPU kernel
+    /// does: updates after the error have had no effect. Error of CUDA, after which the GPU can no longer be
+    /// used
     virtual void finish() = 0;
 
-    /// A way to the GPU beside the stream, for the next batch while it computes with this one.
+    /// A separate stream for uploads, which transfers the next batch while the GPU computes the current one.
     class Uploads {
       public:
         virtual ~Uploads() = default;
 
-        /// Once what the stream was given before the last release() has been computed.
+        /// Starts once everything enqueued before the last release() has been computed.
         virtual void to_gpu(void* to, const void* from, std::size_t bytes) = 0;
-        /// What the stream is given from now on waits for the uploads up to now.
+        /// Makes work enqueued from now on wait for the uploads so far.
         virtual void take() = 0;
-        /// What the stream was given up to now is all that reads what has been uploaded.
+        /// Declares that only work enqueued so far reads what has been uploaded.
         virtual void release() = 0;
-        /// Waits until all uploads have been read from this process' memory.
+        /// Waits until the host memory of all uploads has been read.
         virtual void finish() = 0;
     };
     virtual std::unique_ptr<Uploads> uploads() = 0;
 
-    /// Called before somebody waits for the GPU, who would otherwise wait for ever for ranks that do not
-    /// come; as long as there is an owner of what is returned. What it throws is thrown there.
+    /// `poll` is called before each wait for the GPU, which could otherwise wait for ever for ranks that do
+    /// not arrive; as long as the returned pointer has an owner. Its exceptions are thrown from the wait.
     std::shared_ptr<void> poll_before_waits(std::function<void()> poll) {
         auto shared = std::make_shared<std::function<void()>>(std::move(poll));
         polls_.push_back(shared);
@@ -118,12 +118,12 @@ class Gpu {
     std::vector<std::weak_ptr<std::function<void()>>> polls_;
 };
 
-/// @param number as this process sees them (CUDA_VISIBLE_DEVICES)
-/// @throws UsageError when dtrain was built without CUDA or there is no such GPU, with the reason
+/// @param number among the GPUs that this process sees (CUDA_VISIBLE_DEVICES) @throws UsageError if dtrain
+/// was built without CUDA or there is no such GPU, with the reason
 std::shared_ptr<Gpu> open_gpu(int number);
 
-/// Opens none. @throws UsageError when dtrain was built without CUDA or this machine has no GPU or no driver,
-/// with the reason
+/// Does not open a GPU. @throws UsageError if dtrain was built without CUDA or this machine has no GPU or no
+/// driver, with the reason
 void check_gpus();
 
 }  // namespace dtrain::kernels

@@ -9,7 +9,7 @@
 
 namespace dtrain::kernels {
 
-/// Labels or ids, whatever integers the tensor holds.
+/// Labels or ids of any integer type.
 class Integers {
   public:
     explicit Integers(const TensorView& tensor)

@@ -13,15 +13,15 @@
 #include <dtrain/compute_type.hpp>
 #include <dtrain/tensor.hpp>
 
-/// Operators on this process' processor. A kernel is prepared once for tensors that stay where they are and
-/// then runs many times.
+/// Operators on this process' CPU. A kernel is prepared once for tensors that do not move, and then runs many
+/// times.
 namespace dtrain::kernels {
 
 class Kernel {
   public:
     virtual ~Kernel() = default;
 
-    /// Allocates nothing. @throws Error when the data cannot be (a label outside the classes)
+    /// Does not allocate. @throws Error if the data are invalid (a label outside the classes)
     virtual void run() = 0;
 };
 
@@ -30,28 +30,28 @@ struct SlotTensor {
     TensorView tensor;
 };
 
-/// Elements of a parameter, or of a list of its rows.
+/// A range of elements of a parameter, or of a list of its rows.
 struct ElementRange {
     std::size_t first = 0;
     std::size_t count = 0;
 };
 
-/// What of larger tensors an element-wise operator is given.
+/// The part of larger tensors that an element-wise operator is given.
 struct Slice {
-    Shape whole;            ///< of the tensors that it is cut from
-    std::size_t first = 0;  ///< element of those
+    Shape whole;            ///< of the whole tensors
+    std::size_t first = 0;  ///< index of the first element in them
 };
 
-/// What an operator works on. Shapes and types have been checked by whoever made the program.
+/// Tensors and attributes of an operator. Shapes and types have been checked when the program was built.
 struct KernelArguments {
     std::vector<SlotTensor> inputs;
     std::vector<SlotTensor> outputs;
     Attributes attributes;
-    /// The elements that run() updates, or, with an input "rows", the places in it; its owner changes them
-    /// between two calls. None: all.
+    /// The elements that run() updates, or, with an input "rows", the positions in it; its owner may change
+    /// them between two calls. Null: all.
     const ElementRange* part = nullptr;
     std::optional<Slice> slice = {};              ///< none: the tensors are whole
-    ComputeType products = ComputeType::float32;  ///< of float32 tensors
+    ComputeType products = ComputeType::float32;  ///< for float32 tensors
 
     bool has_input(std::string_view slot) const;
     const TensorView& input(std::string_view slot) const;
@@ -70,7 +70,7 @@ struct KernelArguments {
         return output(slot).as<Element>();
     }
 
-    /// float64 when the first output (or, without one, input) of real numbers holds such, else float32.
+    /// float64 if the first real output (or, without one, input) is float64, else float32.
     DataType real_type() const;
 
     double number(std::string_view attribute) const;
@@ -80,16 +80,16 @@ struct KernelArguments {
     std::vector<double> numbers(std::string_view attribute) const;
 };
 
-/// True when make_cpu_kernel() knows this operator.
+/// True if make_cpu_kernel() supports this operator.
 bool has_cpu_kernel(std::string_view operator_type);
 
-/// All operators that it knows, sorted.
+/// All operators that it supports, sorted.
 std::vector<std::string_view> cpu_operators();
 
-/// @throws Error when there is no kernel for this operator
+/// @throws Error if there is no kernel for this operator
 std::unique_ptr<Kernel> make_cpu_kernel(std::string_view operator_type, const KernelArguments& arguments);
 
-/// Threads that matrix products use from now on.
+/// Sets the number of threads for matrix products.
 void set_compute_threads(int threads);
 
 /// A kernel that calls a function object.

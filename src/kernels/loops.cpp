@@ -11,8 +11,8 @@
 namespace dtrain::kernels::loops {
 namespace {
 
-// Partial sums of a reduction: as many as make full registers of every instruction set, added in a fixed
-// order.
+// Number of partial sums of a reduction: fills the registers of every instruction set; they are added in a
+// fixed order.
 constexpr std::size_t lanes = 32;
 
 [[gnu::always_inline]] inline float total(const std::array<float, lanes>& parts) {
@@ -23,13 +23,13 @@ constexpr std::size_t lanes = 32;
     return sums[0];
 }
 
-// exp() without branches, so that loops over it become vector code; relative error below 2e-7. Cody and
-// Waite: x = n ln 2 + r with the two-part ln 2 of Cephes' expf, exp(r) by Cephes' polynomial. Arguments are
-// limited to where the result is a normal number.
+// exp() without branches, so that loops over it are vectorised; relative error below 2e-7. Cody and Waite: x
+// = n ln 2 + r with the two-part ln 2 of Cephes' expf, exp(r) by Cephes' polynomial. Arguments are limited to
+// the range where the result is a normal number.
 [[gnu::always_inline]] inline float exponential(float x) {
     x = x < -87.0F ? -87.0F : x;
     x = x > 88.0F ? 88.0F : x;
-    // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the low bits.
+    // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
     const float shifted = x * 1.44269504F + 12582912.0F;
     const float n = shifted - 12582912.0F;
     const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
@@ -57,7 +57,7 @@ constexpr std::size_t lanes = 32;
     return z > 0.625F ? std::copysign(far, x) : near;
 }
 
-// What is no number stays none: a run that has diverged must not look like one that learns nothing.
+// NaN propagates: a run that has diverged must not look like one that learns nothing.
 [[gnu::always_inline]] inline float rectified(float x) {
     return x < 0.0F ? 0.0F : x;
 }
@@ -116,7 +116,7 @@ EACH_SET float exp_minus(float a, const float* x, float* y, std::size_t n) {
 }
 
 EACH_SET bool are_finite(const float* x, std::size_t n) {
-    constexpr std::uint32_t exponent = 0x7F800000U;  // all of its bits are set in what is not finite
+    constexpr std::uint32_t exponent = 0x7F800000U;  // all of its bits are set in infinities and NaN
     std::uint32_t bad = 0;
     for (std::size_t i = 0; i < n; ++i)
         bad |= (std::bit_cast<std::uint32_t>(x[i]) & exponent) == exponent ? 1U : 0U;

@@ -7,8 +7,8 @@
 
 #include "kernels/plain_loops.hpp"
 
-/// Loops over contiguous floats, compiled for several instruction sets; the processor picks at load
-/// time. Sums are made in an order that is fixed for a given length and instruction set.
+/// Loops over contiguous floats, compiled for several instruction sets; the dynamic loader selects one. The
+/// order of a sum is fixed for a given length and instruction set.
 namespace dtrain::kernels::loops {
 
 void relu(const float* x, float* y, std::size_t n);
@@ -46,7 +46,7 @@ void add_scaled(const float* x, const float* y, float a, float* out, std::size_t
 /// out = x + a sign(y)
 void add_sign(const float* x, const float* y, float a, float* out, std::size_t n);
 
-/// out = x, least and most at its ends
+/// out = x, limited to [min, max]
 void limit(const float* x, float min, float max, float* out, std::size_t n);
 
 /// out += x y
@@ -61,7 +61,7 @@ void add(const float* x, float* y, std::size_t n);
 /// y = a x
 void scale(float a, const float* x, float* y, std::size_t n);
 
-/// Neither an infinity nor a NaN among them.
+/// True if no element is infinite or NaN.
 bool are_finite(const float* x, std::size_t n);
 
 /// y = exp(x - a); returns the sum of y.
@@ -70,7 +70,7 @@ float exp_minus(float a, const float* x, float* y, std::size_t n);
 float sum(const float* x, std::size_t n);
 float dot(const float* x, const float* y, std::size_t n);
 
-/// The largest of n >= 1 values.
+/// The maximum of n >= 1 values.
 float max(const float* x, std::size_t n);
 
 /// out[j] = sum over i of x[i][j], for x of rows x columns.

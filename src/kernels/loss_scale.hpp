@@ -8,7 +8,7 @@
 
 namespace dtrain::kernels {
 
-/// What a loss is multiplied by, and for how many steps the gradients have been finite with it.
+/// The factor of a loss, and the number of consecutive steps with finite gradients since it last changed.
 struct LossScale {
     float scale = 1;
     std::int64_t good_steps = 0;
@@ -25,11 +25,11 @@ inline LossScaleRule loss_scale_rule(const KernelArguments& arguments) {
             arguments.whole("growth_steps")};
 }
 
-/// Within these a scale and 1 / scale are normal numbers.
+/// Within these limits a scale and 1 / scale are normal numbers.
 inline constexpr float min_loss_scale = 0x1p-126F;
 inline constexpr float largest_loss_scale = 0x1p126F;
 
-/// After a step whose gradients were all finite, or not. On GPUs, too.
+/// The scale after a step whose gradients were all finite, or not. Also used on GPUs.
 constexpr LossScale after_step(LossScale now, const LossScaleRule& rule, bool were_finite) {
     if (were_finite && now.good_steps + 1 < rule.growth_steps) return {now.scale, now.good_steps + 1};
     const float next = now.scale * (were_finite ? rule.growth : rule.backoff);

@@ -25,7 +25,7 @@ dnnl::memory memory_of(const Matrix& matrix) {
 
 }  // namespace
 
-// oneDNN 2.6 takes its own switch for such products (fpmath_mode) and ignores it on CPUs.
+// oneDNN 2.6 accepts its own option for such products (fpmath_mode) but ignores it on CPUs.
 MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out, ComputeType numbers) try {
     OnednnSequence sequence("a matrix product");
     const auto type = factor_type(numbers);
@@ -46,7 +46,7 @@ MatrixProduct::MatrixProduct(Matrix a, Matrix b, Matrix out, ComputeType numbers
 namespace dtrain {
 
 bool has_bfloat16_products() {
-    // Each set of instructions is a bit more than those that it contains.
+    // Each instruction set has a bit more than those that it contains.
     constexpr auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
     return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }

@@ -11,7 +11,7 @@
 
 namespace dtrain::kernels {
 
-/// A matrix somewhere in memory, possibly read as its transpose.
+/// A matrix in memory, optionally read as its transpose.
 template <class Real>
 struct MatrixOf {
     Real* data;
@@ -25,9 +25,9 @@ struct MatrixOf {
 };
 using Matrix = MatrixOf<float>;
 
-/// out = a b, prepared once by oneDNN for memory that stays where it is, or loops where dtrain is built
-/// without oneDNN. Bias and activation are loops of ours behind it: oneDNN 2.6 has vector code for them on
-/// AVX-512 only and is up to four times slower elsewhere.
+/// out = a b, prepared once by oneDNN for memory that does not move, or by loops if dtrain is built without
+/// oneDNN. Bias and activation are separate loops of dtrain: oneDNN 2.6 has vector code for them only on
+/// AVX-512 and is up to four times slower elsewhere.
 class MatrixProduct {
   public:
     /// @param numbers with bfloat16 each run makes rounded copies of the factors
@@ -43,7 +43,7 @@ class MatrixProduct {
 class PlainProduct {
   public:
     PlainProduct(MatrixOf<double> a, MatrixOf<double> b, MatrixOf<double> out,
-                 ComputeType /*of float32 alone*/ = ComputeType::float32)
+                 ComputeType /*only float32*/ = ComputeType::float32)
         : a_(a), b_(b), out_(out) {}
 
     void run();

@@ -9,7 +9,7 @@
 namespace dtrain::kernels {
 namespace {
 
-// What is normalised together: `size` elements, of which x has so many rows.
+// Number of elements that are normalised together; `rows_slot` has one element per such row.
 std::size_t row_size(const KernelArguments& arguments, std::string_view rows_slot, bool is_output) {
     const auto rows = (is_output ? arguments.output(rows_slot) : arguments.input(rows_slot)).size();
     return arguments.input("x").size() / rows;

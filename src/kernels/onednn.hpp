@@ -12,15 +12,15 @@
 
 namespace dtrain::kernels {
 
-/// The CPU, and the queue that runs what it gets in order.
+/// The CPU engine, and the stream that runs primitives in order.
 const dnnl::engine& onednn_engine();
 const dnnl::stream& onednn_stream();
 
-/// Attributes of primitives whose scratch memory is prepared, too; else every run would allocate it.
+/// Attributes of primitives whose scratch memory is also prepared; otherwise every run would allocate it.
 dnnl::primitive_attr onednn_attributes();
 
-/// What a primitive does, prepared. oneDNN 2 wants the words that tell it as an object of their own, which
-/// oneDNN 3 has no longer.
+/// A primitive descriptor. oneDNN 2 needs an operation descriptor as a separate object, which oneDNN 3 no
+/// longer has.
 template <class Primitive, class... Words>
 typename Primitive::primitive_desc prepare(const Words&... words) {
 #if DNNL_VERSION_MAJOR < 3
@@ -31,7 +31,7 @@ typename Primitive::primitive_desc prepare(const Words&... words) {
 #endif
 }
 
-/// The same for a gradient, with what it is the gradient of.
+/// The same for a gradient, with the descriptor of the forward primitive.
 template <class Primitive, class Forward, class... Words>
 typename Primitive::primitive_desc prepare_gradient(const Forward& forward, const Words&... words) {
 #if DNNL_VERSION_MAJOR < 3
@@ -42,32 +42,32 @@ typename Primitive::primitive_desc prepare_gradient(const Forward& forward, cons
 #endif
 }
 
-/// Of what a product multiplies.
+/// The type of a product's factors.
 dnnl::memory::data_type factor_type(ComputeType numbers);
 
-/// Primitives that run one after the other over memory that stays where it is.
+/// Primitives that run one after the other over memory that does not move.
 class OnednnSequence {
   public:
     using Places = std::vector<std::pair<int, dnnl::memory>>;
 
-    /// @param what the primitive does, for error messages
+    /// @param what describes the sequence in error messages
     explicit OnednnSequence(std::string_view what) : what_(what) {}
 
-    /// Memory of somebody else.
+    /// Wraps memory that is not owned.
     static dnnl::memory at(const dnnl::memory::desc& layout, const void* data);
 
-    /// The content of `memory` in the layout and the numbers that a primitive wants: itself, or a copy that
-    /// is made anew in every run.
+    /// The contents of `memory` in the layout and type that a primitive requires: `memory` itself, or a copy
+    /// that is updated in every run.
     dnnl::memory in_layout(const dnnl::memory& memory, const dnnl::memory::desc& wanted);
 
-    /// Where a primitive may write what is to end in `memory`: there, or memory of its own that
-    /// add_copy_back() brings there.
+    /// Where a primitive may write a result that belongs in `memory`: there, or in separate memory that
+    /// add_copy_back() copies there.
     static dnnl::memory target(const dnnl::memory& memory, const dnnl::memory::desc& wanted);
     void add_copy_back(const dnnl::memory& from, const dnnl::memory& to);
 
     void add(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad, Places places);
 
-    /// @throws Error when oneDNN fails
+    /// @throws Error if oneDNN fails
     void run();
 
   private:

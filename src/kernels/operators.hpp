@@ -8,7 +8,7 @@
 
 #include "kernels/kernel.hpp"
 
-/// The operators that each file has kernels for; registry.cpp puts them together.
+/// The operators that each file has kernels for; registry.cpp combines them.
 namespace dtrain::kernels {
 
 using Factory = std::unique_ptr<Kernel> (*)(const KernelArguments&);
@@ -19,7 +19,7 @@ struct Entry {
 };
 using Entries = std::vector<Entry>;
 
-/// The kernel for the real numbers that the tensors hold.
+/// The kernel for the real type of the tensors.
 template <Factory of_float, Factory of_double>
 std::unique_ptr<Kernel> by_type(const KernelArguments& arguments) {
     return arguments.real_type() == DataType::float64 ? of_double(arguments) : of_float(arguments);

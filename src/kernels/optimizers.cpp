@@ -56,7 +56,7 @@ struct AdamSettings {
     double epsilon;
 };
 
-// Both forms of Adam: weights that decay are scaled by 1 - rate weight_decay first.
+// Both forms of Adam: weights that decay are first scaled by 1 - rate weight_decay.
 template <class Real, bool decays>
 std::unique_ptr<Kernel> make_adam(const KernelArguments& arguments) {
     return kernel_of([rows = UpdatedRows(arguments), p = arguments.out<Real>("parameter").data(),
@@ -85,7 +85,7 @@ std::unique_ptr<Kernel> make_ftrl(const KernelArguments& arguments) {
                       beta = static_cast<Real>(arguments.number("beta")),
                       l1 = static_cast<Real>(arguments.number("l1")),
                       l2 = static_cast<Real>(arguments.number("l2"))] {
-        if (rate() <= 0) return;  // a warm-up's first step; there is no 1 / rate
+        if (rate() <= 0) return;  // the first step of a warm-up; there is no 1 / rate
         const loops::FtrlFactors<Real> factors{static_cast<Real>(1.0 / rate()), beta, l1, l2};
         rows.for_each([&](std::size_t at, std::size_t from, std::size_t n) {
             loops::ftrl(p + at, z + at, s + at, g + from, n, factors);
@@ -93,7 +93,7 @@ std::unique_ptr<Kernel> make_ftrl(const KernelArguments& arguments) {
     });
 }
 
-// Does nothing in a step that its input "skip" tells to leave out.
+// Does nothing in a step that its input "skip" excludes.
 template <Factory make>
 std::unique_ptr<Kernel> unless_skipped(const KernelArguments& arguments) {
     if (!arguments.has_input("skip")) return make(arguments);

@@ -9,7 +9,7 @@
 namespace dtrain::kernels {
 namespace {
 
-constexpr std::size_t lanes = 16;  // blocks side by side
+constexpr std::size_t lanes = 16;  // blocks computed in parallel
 
 constexpr std::uint32_t high(std::uint64_t value) {
     return static_cast<std::uint32_t>(value >> 32U);

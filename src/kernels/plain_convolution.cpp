@@ -9,7 +9,7 @@
 namespace dtrain::kernels {
 namespace {
 
-// Calls function(numbers of the elements of input, filter and output) for every product of a convolution.
+// Calls function(indices of the elements of input, filter and output) for every product of a convolution.
 template <class Function>
 void for_each_product(const SlidingWindow& w, const Function& function) {
     for (std::int64_t n = 0; n < w.batch; ++n)

@@ -6,8 +6,8 @@
 
 #include "kernels/kernel.hpp"
 
-/// Convolutions as their formula: in double precision for checks, and in single precision where dtrain is
-/// built without oneDNN.
+/// Direct convolutions: in double precision for checks, and in single precision if dtrain is built without
+/// oneDNN.
 namespace dtrain::kernels {
 
 template <class Real>

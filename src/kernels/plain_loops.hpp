@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The loops of loops.hpp for any other type of real numbers, in practice double: for checks, so they are as
-/// simple as their formulas.
+/// The loops of loops.hpp for any other real type, in practice double: for checks, so they follow the
+/// formulas directly.
 namespace dtrain::kernels::loops {
 
 template <class Real>
@@ -246,7 +246,7 @@ struct AdamFactors {
     Real epsilon;
 };
 
-/// What the loops below need for update number `step`, from 1 on, with settings as Adam names them.
+/// The factors that the loops below need for update number `step`, from 1 on, with settings named as in Adam.
 template <class Real, class Settings>
 AdamFactors<Real> adam_factors(const Settings& adam, double rate, std::int64_t step) {
     const auto t = static_cast<double>(step);

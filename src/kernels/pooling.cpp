@@ -8,7 +8,7 @@
 namespace dtrain::kernels {
 namespace {
 
-// Calls function(one channel of one image, number of the result) for every result.
+// Calls function(one channel of one image, index of the result) for every result.
 template <class Function>
 void for_each_result(const SlidingWindow& w, const Function& function) {
     for (std::int64_t plane = 0; plane < w.batch * w.in_channels; ++plane)
@@ -18,7 +18,7 @@ void for_each_result(const SlidingWindow& w, const Function& function) {
                          static_cast<std::size_t>((plane * w.y.out + y) * w.x.out + x));
 }
 
-// Calls function(number of the element) for all that the result (y, x) sees.
+// Calls function(index of the element) for all elements in the window of result (y, x).
 template <class Function>
 void for_each_seen(const SlidingWindow& w, std::int64_t plane, std::int64_t y, std::int64_t x,
                    const Function& function) {
@@ -29,7 +29,7 @@ void for_each_seen(const SlidingWindow& w, std::int64_t plane, std::int64_t y, s
     });
 }
 
-// The first of the largest elements that a result sees.
+// The first of the largest elements in a result's window.
 template <class Real>
 std::size_t largest(const SlidingWindow& w, const Real* in, std::int64_t plane, std::int64_t y,
                     std::int64_t x) {

@@ -6,7 +6,7 @@
 
 namespace dtrain::kernels {
 
-/// The oneDNN that is loaded, "2.6.3"; "" where dtrain was built without.
+/// Version of the loaded oneDNN, "2.6.3"; "" if dtrain was built without it.
 std::string onednn_version();
 
 }  // namespace dtrain::kernels

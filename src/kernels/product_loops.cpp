@@ -14,13 +14,13 @@ namespace dtrain {
 namespace kernels {
 namespace {
 
-// Rows and columns of the second factor that stay in the cache while rows of the first one pass by.
+// Rows and columns of the second factor that stay in the cache while rows of the first one are processed.
 constexpr std::int64_t deep = 128;
 constexpr std::int64_t wide = 512;
-// Rows of the result that share what is read of the second factor.
+// Rows of the result that are computed together, sharing loads of the second factor.
 constexpr std::int64_t rows_together = 4;
 
-/// A factor by rows; copied at each run where it is kept by columns.
+/// A factor in row-major order; copied at each run if it is stored column-major.
 class ByRows {
   public:
     explicit ByRows(const Matrix& matrix)
@@ -42,7 +42,8 @@ class ByRows {
     std::vector<float> copy_;
 };
 
-/// `count` rows of the result, each element's products in the order of the factors: threads change no bit.
+/// `count` rows of the result; each element's products are added in a fixed order, so the result does not
+/// depend on the number of threads.
 void multiply_rows(const float* a, const float* b, float* out, std::int64_t count, std::int64_t depth,
                    std::int64_t columns) {
     std::fill_n(out, count * columns, 0.0F);

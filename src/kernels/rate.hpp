@@ -6,7 +6,7 @@
 
 namespace dtrain::kernels {
 
-/// The learning rate: an input when a schedule makes it, else an attribute. On GPUs, too.
+/// The learning rate: an input if a schedule computes it, else an attribute. Also used on GPUs.
 class Rate {
   public:
     explicit Rate(const KernelArguments& arguments)

@@ -12,29 +12,30 @@
 
 namespace dtrain::kernels {
 
-/// Stands where a list of rows has no more of them.
+/// Marks the end of a list of rows.
 inline constexpr std::int64_t no_row = -1;
 
-/// Numbers of rows of a table, and what is to be added to each: values.size() / rows.size() numbers a row.
+/// Row numbers of a table, and what is to be added to each row: values.size() / rows.size() numbers per row.
 template <class Real>
 struct RowList {
     Integers rows;
     std::span<const Real> values;
 };
 
-/// Adds up what several lists have for the same row. The result's rows are sorted and each is there once;
-/// no_row and zeros fill its end. Sums are made in the order of the lists, so the bits are fixed.
+/// Sums the values that several lists have for the same row. The result's rows are sorted and unique; no_row
+/// and zeros fill the end. Sums are made in the order of the lists, so the result is reproducible bit for
+/// bit.
 template <class Real>
 class RowMerger {
   public:
-    /// @param rows where the result's rows go; `values` has as many rows
+    /// @param rows destination of the result's rows; `values` has as many rows
     RowMerger(std::span<std::int64_t> rows, std::span<Real> values)
         : rows_(rows), values_(values), width_(values.size() / rows.size()) {
         places_.reserve(rows.size());
     }
 
-    /// Rows with the numbers `skipped` and no_row are left out. The others are no more than the result has
-    /// room for. Returns how many different ones there are.
+    /// Rows with the numbers `skipped` and no_row are left out. The result must have room for the others.
+    /// Returns the number of different rows.
     std::size_t run(std::span<const RowList<Real>> lists, std::int64_t skipped) {
         places_.clear();
         for (std::size_t list = 0; list < lists.size(); ++list)

@@ -9,7 +9,7 @@
 namespace dtrain::kernels {
 namespace {
 
-// A kernel that sets its output to function(steps that are finished).
+// A kernel that sets its output to function(completed steps).
 template <class Function>
 std::unique_ptr<Kernel> rate_of(const KernelArguments& arguments, Function function) {
     return kernel_of([step = arguments.in<std::int64_t>("step"), out = arguments.out("out"),
@@ -21,7 +21,7 @@ std::unique_ptr<Kernel> make_constant_rate(const KernelArguments& arguments) {
                    [rate = arguments.number("learning_rate")](std::int64_t /*step*/) { return rate; });
 }
 
-// A learning rate times factor(decay rate, periods that have passed).
+// A learning rate times factor(decay rate, elapsed periods).
 template <double (*factor)(double decay_rate, double periods)>
 std::unique_ptr<Kernel> make_rate_decay(const KernelArguments& arguments) {
     return rate_of(arguments,

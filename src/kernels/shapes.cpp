@@ -13,7 +13,7 @@ std::unique_ptr<Kernel> make_reshape(const KernelArguments& arguments) {
                       bytes = arguments.input("x").bytes()] { std::memcpy(to, from, bytes); });
 }
 
-// A tensor cut along an axis: what it has of each slice of the whole.
+// A part of a tensor that is split along an axis, as a range of each slice of the whole.
 struct Part {
     std::byte* data;
     std::size_t bytes;
@@ -22,7 +22,7 @@ struct Part {
 struct Cut {
     std::byte* whole;
     std::vector<Part> parts;
-    std::size_t slices;  // the whole's extents before the axis
+    std::size_t slices;  // product of the whole's extents before the axis
 };
 
 Cut cut(const TensorView& whole, const std::vector<TensorView>& parts, std::int64_t axis) {

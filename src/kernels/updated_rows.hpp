@@ -10,8 +10,8 @@
 
 namespace dtrain::kernels {
 
-/// What of a parameter a gradient is for: all of it, a part, or the rows that the input "rows" lists (-1:
-/// none); with rows, a part is one of their list.
+/// The elements of a parameter that a gradient belongs to: all of them, a part, or the rows listed in the
+/// input "rows" (-1: none); with rows, a part is a part of their list.
 class UpdatedRows {
   public:
     explicit UpdatedRows(const KernelArguments& arguments)

@@ -28,8 +28,8 @@ cluster::Endpoints endpoints_on_cloud(const Nodes& nodes, const cluster::PaddleC
     return out;
 }
 
-/// The same on every node without talking.
-/// @param other 0, or which of the other ports, where some were taken
+/// Computed without communication; the result is the same on every node.
+/// @param other 0, or the index of an alternative set of ports if some of the first were taken
 cluster::Endpoints computed_endpoints(const Options& options, const Nodes& nodes,
                                       const std::vector<int>& ranks_of_node, int other) {
     auto job = options.job_id + "@" + join(nodes.hosts, ",");
@@ -73,7 +73,7 @@ std::vector<int> own_ports(const Nodes& nodes, const cluster::Endpoints& endpoin
     return ports;
 }
 
-/// Where the ranks of a parameter-server job meet, on the first server's host.
+/// Rendezvous ports of a parameter-server job, on the first server's host.
 struct RendezvousPorts {
     int gloo = 0;
     int master = 0;
@@ -81,7 +81,7 @@ struct RendezvousPorts {
     bool free = false;
 };
 
-/// The option that names this port of this machine; "" where dtrain has chosen it.
+/// The option that sets this port of this machine; "" if dtrain chose it.
 std::string option_with_port(const PlanInput& input, const ServerJobPlaces& places, int port) {
     const auto has = [&](const std::vector<MemberPlace>& members) {
         return std::any_of(members.begin(), members.end(), [&](const MemberPlace& member) {
@@ -120,7 +120,7 @@ RendezvousPorts give_ports(const PlanInput& input, ServerJobPlaces& places) {
         if (is_own_host(input, member->host)) own.push_back(*member->port);
     }
     if (open.empty()) {
-        // Known to every node without talking.
+        // Every node computes the same ports without communication.
         const RendezvousPorts out{
             .gloo = wanted_gloo.value_or(highest + 1), .master = highest + 2, .torch = highest + 3};
         if (is_own_host(input, places.servers.front().host))

@@ -11,24 +11,25 @@
 #include "launch/nodes.hpp"
 #include "launch/plan.hpp"
 
-/// Where the ranks of a job can be reached: which ports they get.
+/// Addresses of the ranks of a job, and how their ports are chosen.
 namespace dtrain::launch {
 
-/// Whether a host is this machine: --host when given, else one of its own addresses.
+/// Whether a host is this machine: equal to --host if given, else one of this machine's addresses.
 bool is_own_host(const PlanInput& input, const std::string& host);
 
 struct CollectiveAddresses {
     cluster::Endpoints endpoints;
-    bool free_ports = false;  ///< chosen here: others will do as well
+    bool free_ports = false;  ///< chosen here: any other free ports will do
 };
 
-/// PaddleCloud's ports; consecutive ones from --start_port or, on several nodes, from a hash of job and nodes
-/// that each computes alike; else free ones. Ports of this machine that were not just found free are proven.
+/// The ports are, in this order: those of PaddleCloud; consecutive ones from --start_port or, on several
+/// nodes, from a hash of job and nodes that every node computes alike; else free ones. Ports of this machine
+/// that were not just found to be free are checked.
 CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& nodes,
                                          const std::optional<cluster::PaddleCloud>& cloud,
                                          const std::vector<int>& ranks_of_node);
 
-/// Of nodes that joined at --master: consecutive ports on each host, also where one host is several nodes.
+/// For nodes that joined at --master: consecutive ports on each host, even if one host is several nodes.
 cluster::Endpoints joined_endpoints(const PlanInput& input);
 
 struct ServerJobAddresses {
@@ -37,8 +38,8 @@ struct ServerJobAddresses {
     bool free_ports = false;
 };
 
-/// The ports that `places` have, or free ones for members of a job on one machine; the rendezvous points are
-/// on the first server's host, behind all other ports.
+/// The ports in `places`, or free ones for the members of a job on one machine. The rendezvous points are on
+/// the first server's host, on ports above all others.
 ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces places);
 
 }  // namespace dtrain::launch

@@ -33,11 +33,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds between_complaints{15'000};
 constexpr milliseconds time_between_polls{100};
-constexpr milliseconds before_ssh{5'000};  // launchers that are started together are there by then
+constexpr milliseconds before_ssh{5'000};  // launchers that are started together have joined by then
 constexpr milliseconds before_check_complains{2'000};
 constexpr std::size_t named_at_once = 8;
 
-/// A descriptor for each agent and each remote shell, and some.
+/// Raises the limit: one descriptor is needed for each agent and each remote shell, and a few more.
 void allow_many_descriptors() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -45,7 +45,7 @@ void allow_many_descriptors() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// The other one may look for a coordinator for as long as it likes, and is no fault of this job.
+/// The other launcher may keep looking for its coordinator; it is not a fault of this job.
 const link::Refused other_purpose{.reason = "one of the two is --check, the other a job",
                                   .of_another_job = true};
 
@@ -111,7 +111,7 @@ std::vector<int> Agents::missing() const {
     return out;
 }
 
-/// "nodes 1 (10.0.0.2), 2 (10.0.0.3)", or how many are missing where they have no names yet.
+/// "nodes 1 (10.0.0.2), 2 (10.0.0.3)", or how many are missing if their hosts are not known yet.
 std::string Agents::names_of(const std::vector<int>& nodes) const {
     if (hosts_.empty()) return fmt::format("{} of {} nodes", nodes.size(), count_);
     std::vector<std::string> names;
@@ -151,7 +151,8 @@ bool Agents::come_without(const std::vector<int>& absent, const std::string& com
 }
 
 bool Agents::gather(const std::function<bool()>& must_leave) {
-    if (std::exchange(started_, false)) coordinator_->take_refusal();  // of one that came while the job ran
+    if (std::exchange(started_, false))
+        coordinator_->take_refusal();  // a launcher that came while the job ran
     const auto begin = Clock::now();
     auto complain_at = begin + between_complaints;
     SshProbe ssh(environment_);
@@ -210,8 +211,7 @@ std::vector<JoinedNode> Agents::joined(const Plan& own_part) {
     std::vector<std::optional<int>> wanted(static_cast<std::size_t>(count_));
     for (int node = 1; node < count_; ++node)
         wanted[static_cast<std::size_t>(node)] = coordinator_->join_request_of(node).wanted_node;
-    if (hosts_.empty())
-        coordinator_->renumber(numbered(wanted));  // a node that came back has the number it had
+    if (hosts_.empty()) coordinator_->renumber(numbered(wanted));  // a node that rejoined keeps its number
     const auto coordinator = options_.host.value_or(rendezvous_.coordinator);
     const auto own = own_addresses();
     std::vector<JoinedNode> out{
@@ -221,7 +221,8 @@ std::vector<JoinedNode> Agents::joined(const Plan& own_part) {
     for (int node = 1; node < count_; ++node) {
         const auto& request = coordinator_->join_request_of(node);
         const auto& peer = coordinator_->peer_of(node);
-        const bool here = is_loopback(peer) || own.contains(peer);  // mpirun knows one machine by one name
+        const bool here =
+            is_loopback(peer) || own.contains(peer);  // mpirun must know a machine by one name only
         const auto& host = here ? coordinator : peer;
         out.push_back({.host = request.address.empty() ? host : request.address,
                        .ranks = static_cast<int>(request.ranks.size()),
@@ -251,9 +252,9 @@ Plan Agents::start(Plan plan) {
 }
 
 Environment Agents::for_mpirun(const std::string& remote_shell) const {
-    // Each version reads its own. mpirun must come to every node itself, and wait for no remote shell to end
-    // before it starts the next. Inside of a batch job it would rather start its daemons through the
-    // scheduler, and on the scheduler's nodes only.
+    // Each Open MPI version reads its own variables. mpirun must start a daemon on every node itself, without
+    // waiting for one remote shell to end before it starts the next. Inside a batch job it would otherwise
+    // start its daemons through the scheduler, and on the scheduler's nodes only.
     const auto nodes = std::to_string(count_);
     return {{"DTRAIN_AGENT_SOCKET", agent_socket()},
             {"OMPI_MCA_plm", "rsh"},

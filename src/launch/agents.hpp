@@ -21,71 +21,71 @@
 
 namespace dtrain::launch {
 
-/// How long nodes wait for each other for --check: people may type the command on each.
+/// How long nodes wait for each other for --check: people may type the command on each node.
 inline constexpr std::chrono::milliseconds wait_for_check{15'000};
 
-/// Node 0's side of a job on several nodes that all started dtrain-launch: waits for the others, lets mpirun
-/// reach them without ssh, and tells them how the job ended.
+/// The coordinator's (node 0's) side of a job whose nodes all started dtrain-launch: waits for the agents,
+/// lets mpirun reach them without ssh, and reports to them how the job ended.
 class Agents {
   public:
-    /// Of nodes that `plan` names.
+    /// For nodes that `plan` names.
     Agents(FileDescriptor listener, const RendezvousPoint& rendezvous, const Plan& plan,
            const Options& options, const Environment& environment);
-    /// Of so many nodes that meet at --master.
+    /// For `count` nodes that meet at --master.
     Agents(FileDescriptor listener, const RendezvousPoint& rendezvous, int count, const Options& options,
            const Environment& environment);
     Agents(const Agents&) = delete;
     Agents& operator=(const Agents&) = delete;
 
-    /// When finish() was not called, the agents are told that the job failed.
+    /// If finish() was not called, reports to the agents that the job failed.
     ~Agents();
 
-    /// Launchers that cannot take part are only refused: they may belong to an earlier start. Nodes that do
-    /// not come in time are absent().
+    /// Launchers that cannot take part are refused without ending the job: they may belong to an earlier
+    /// start. Nodes that do not join in time are absent().
     void let_strays_be() { strays_end_it_ = false; }
     const std::vector<int>& absent() const { return absent_; }
 
-    /// Waits until every other node has its agent or, where the nodes are named, can be reached by ssh.
-    /// @param must_leave asked often; true ends the waiting
-    /// @returns whether all are there
-    /// @throws UsageError when an agent was started in another way than this launcher, or naming the nodes
-    /// that did not come in time
+    /// Waits until every other node has its agent or, if the nodes are named, can be reached by ssh.
+    /// @param must_leave polled; true ends the wait
+    /// @returns whether all nodes are there
+    /// @throws UsageError if an agent was started in another way than this launcher; names the nodes that did
+    /// not join in time
     bool gather(const std::function<bool()>& must_leave = [] { return false; });
 
-    /// As gather(), for --check: ssh is tried at once, and nodes that nothing reaches are waited for a while
-    /// only, and missed then.
-    /// @throws UsageError when an agent was started in another way than this launcher
+    /// Like gather(), for --check: tries ssh at once, and waits for unreachable nodes only for a limited
+    /// time, after which they are missing.
+    /// @throws UsageError if an agent was started in another way than this launcher
     void gather_for_check();
 
-    /// Whether a node's launcher is here, so that its machine can be inspected without ssh.
+    /// Whether a node's launcher has joined, so that its machine can be inspected without ssh.
     bool here(int node) const { return coordinator_->here(node); }
-    /// Has such a node's machine inspected by what calls this one at that port.
+    /// Asks such a node to run an inspection, whose program connects to this machine at `port`.
     void inspect(int node, int port, const std::string& nonce);
     int fd() const { return coordinator_->reactor().fd(); }
     void serve() { coordinator_->reactor().serve(); }
 
-    /// The nodes that joined at --master, in their order; nothing where they are named.
-    /// @param own_part the plan of this machine alone
+    /// The nodes that joined at --master, in node order; empty if the nodes are named.
+    /// @param own_part plan of this machine alone
     std::vector<JoinedNode> joined(const Plan& own_part);
 
-    /// Tells the agents their parts.
-    /// @returns the plan with what they know of their machines
+    /// Sends each agent its part of the plan.
+    /// @returns the plan with the agents' info about their machines
     Plan start(Plan plan);
 
-    /// Variables that make mpirun come to the agents.
+    /// Variables that make mpirun use the agents to reach their nodes.
     /// @param remote_shell path of dtrain-rsh
     Environment for_mpirun(const std::string& remote_shell) const;
 
-    /// What watch() has to look after while mpirun runs the job with this token.
+    /// Event source for watch() while mpirun runs the job with this token.
     EventSource event_source(const std::string& job_token);
 
-    /// Some nodes have no agent and are reached by ssh.
+    /// Whether some nodes have no agent and are reached by ssh.
     bool any_by_ssh() const { return !by_ssh_.empty(); }
 
-    /// Nodes whose agents went away in this run.
+    /// Nodes whose agents disconnected in this run.
     std::set<std::size_t> lost_nodes() const;
 
-    /// Has the agent of a node end a log of its folder with a line; false when the node has none.
+    /// Asks the agent of a node to append a last line to a log in its folder; false if the node has no agent.
     bool end_log(int node, const std::string& log, const std::string& line);
 
     void finish(int status, const std::string& text);
@@ -106,8 +106,8 @@ class Agents {
     const Options& options_;
     const Environment& environment_;
     RendezvousPoint rendezvous_;
-    int count_;                       ///< of nodes
-    std::vector<std::string> hosts_;  ///< of nodes; empty until they have joined
+    int count_;                       ///< nodes
+    std::vector<std::string> hosts_;  ///< by node; empty until the nodes have joined
     bool named_;
     bool strays_end_it_ = true;
     std::vector<int> absent_;
@@ -116,7 +116,7 @@ class Agents {
     std::unique_ptr<link::Coordinator> coordinator_;
     std::set<int> by_ssh_;  ///< nodes without an agent that ssh reaches
     bool started_ = false;
-    bool reported_commands_ = false;  ///< that nodes have commands of their own
+    bool reported_commands_ = false;  ///< that nodes run their own commands
     bool finished_ = false;
 };
 

@@ -25,7 +25,7 @@ constexpr std::size_t value_width = 45;
 constexpr std::size_t gap = 2;
 constexpr std::size_t kept_of_long_values = 41;
 
-/// A list as Python prints it, which is what the banner's readers parse.
+/// A list as Python prints it: readers of the banner parse it.
 std::string python_list(const std::vector<std::string>& args) {
     std::vector<std::string> quoted;
     for (const auto& arg : args) quoted.push_back("'" + arg + "'");
@@ -64,7 +64,7 @@ std::vector<TableRow> rows_of_member(const cluster::ServerJob& job, const RankPl
 
 std::string configuration_banner(const Options& options, const Plan& plan) {
     const auto& gpus = plan.nodes.front().cuda_visible_devices;
-    // Those that the documents show are always there, others when they were given.
+    // The options in Paddle's documents are always shown, the others only if they were given.
     constexpr std::array always{"gpus"sv,    "ips"sv,        "log_dir"sv, "server_num"sv,
                                 "servers"sv, "worker_num"sv, "workers"sv};
     const Options defaults;

@@ -20,17 +20,17 @@ namespace {
 constexpr auto default_log_dir = "log/%j";
 constexpr auto script_begin = "#!/bin/bash\n# Made by dtrain-launch submit.\n";
 constexpr int most_of_time = 100'000;                 // days, hours, minutes or seconds
-constexpr std::chrono::seconds before_the_limit{30};  // beside the grace time
+constexpr std::chrono::seconds before_the_limit{30};  // in addition to the grace time
 constexpr std::chrono::seconds slurm_notices_in{60};  // the resolution of its --signal
 
-/// What the queue decides: such options are not for the job.
+/// Whether the option is for the queue and not passed on to the job.
 bool is_for_the_queue(const OptionRow& row) {
     constexpr std::array<std::string_view, 3> others{"nnodes", "gpus", "dry-run"};
     return row.group == OptionGroup::submit ||
            std::find(others.begin(), others.end(), row.name) != others.end();
 }
 
-/// A value on a line of the script's coordinator, where nothing is quoted.
+/// Checks a value for the scheduler's header lines, in which nothing is quoted.
 std::string plain(const std::string& option, const std::string& value) {
     const bool usable = !value.empty() && std::none_of(value.begin(), value.end(), [](char letter) {
         return static_cast<unsigned char>(letter) <= ' ' || letter == '#' || letter == '"' || letter == '\'';
@@ -49,7 +49,7 @@ int nodes_of(const Options& options) {
 }
 
 struct Gpus {
-    std::string gres;  ///< "4", "a100:4"
+    std::string gres;  ///< e.g. "4", "a100:4"
     int count = 0;
 };
 
@@ -74,7 +74,7 @@ std::string name_of_job(const Options& options) {
     return name.empty() ? "dtrain" : name;
 }
 
-/// With GPUs dtrain-launch starts a rank for each; the node's processors are for all of them.
+/// With GPUs dtrain-launch starts one rank per GPU; all processors of the node are shared by its ranks.
 int ranks_to_ask_for(const Options& options, const std::optional<Gpus>& gpus) {
     return gpus || options.cpus ? 1 : options.nproc_per_node.value_or(1);
 }
@@ -87,7 +87,7 @@ void refuse_other(const std::vector<std::string>& values, std::string_view optio
                         option, values.front(), to_string(scheduler)));
 }
 
-/// One more line for the scheduler.
+/// An additional line for the scheduler.
 std::string further(std::string_view option, std::string_view example, const std::string& value) {
     if (value.find_first_of("\n\r") != std::string::npos || !value.starts_with("-"))
         throw UsageError(
@@ -95,8 +95,8 @@ std::string further(std::string_view option, std::string_view example, const std
     return value;
 }
 
-/// PBS sends SIGKILL 10 s after SIGTERM, unless a queue's kill_delay says otherwise: what dtrain-launch does
-/// in the end is done by then, so that nothing outlives the job.
+/// PBS sends SIGKILL 10 s after SIGTERM, unless the queue's kill_delay differs. A shorter grace time lets
+/// dtrain-launch finish its cleanup first, so that no process outlives the job.
 std::vector<std::string> ending_before_pbs_does(const Options& options, std::vector<std::string> job) {
     const bool is_given = options.grace != Options{}.grace ||
                           std::any_of(job.begin(), job.end(),
@@ -115,7 +115,7 @@ std::string commands_of(const Options& options, const std::string& launcher,
         out += "\n";
     }
     out += "exec " + shell_quoted(launcher);
-    // The processes of a node are no longer told by its tasks.
+    // The number of tasks per node no longer tells the number of processes.
     if (!with_gpus && options.cpus && !options.nproc_per_node) out += " --nproc_per_node=1";
     for (const auto& arg : job) out += " " + shell_quoted(arg);
     return out + "\n";
@@ -235,7 +235,7 @@ std::string walltime_of(const std::string& time) {
     const auto fields = split(with_days ? time.substr(dash + 1) : time, ':');
     if (fields.size() > 3) refuse();
     std::array<int, 3> clock{};  // hours, minutes, seconds
-    // With days the first field is hours; without them two fields are minutes and seconds, as one is minutes.
+    // With days the first field is hours. Without days, two fields are minutes and seconds, one is minutes.
     const std::size_t first = with_days || fields.size() == 3 ? 0 : 1;
     for (std::size_t field = 0; field < fields.size(); ++field)
         clock.at(first + field) = number(fields[field]);

@@ -7,7 +7,7 @@
 
 #include "launch/options.hpp"
 
-/// A dtrain-launch command line as a job for the queue of Slurm or PBS. Pure.
+/// Turns a dtrain-launch command line into a job script for Slurm or PBS. Pure.
 namespace dtrain::launch {
 
 enum class Scheduler { slurm, pbs };
@@ -16,40 +16,40 @@ std::string to_string(Scheduler scheduler);
 
 struct SchedulerChoice {
     Scheduler scheduler = Scheduler::slurm;
-    std::string notice;  ///< for a person who may have meant the other one; "": there is only one
+    std::string notice;  ///< for a user who may have meant the other scheduler; "" if there is only one
 };
 
-/// @param asked --scheduler: auto, slurm or pbs
+/// @param asked value of --scheduler: auto, slurm or pbs
 SchedulerChoice choose_scheduler(const std::string& asked, bool has_sbatch, bool has_qsub);
 
-/// The options that the job's own dtrain-launch is given: those of the command line that are not for the
+/// The options that are passed to the job's own dtrain-launch: those of the command line that are not for the
 /// queue.
 std::vector<std::string> options_of_job(const ParsedOptions& parsed);
 
-/// A script that sbatch takes: nodes from --nodes, GPUs of each node from --gpus (a number, a type and a
-/// number such as a100:4, or as many as a list has), the rest from the options for submitting. The programs
-/// get SIGTERM in time before the time limit.
+/// A script for sbatch: nodes from --nodes, GPUs per node from --gpus (a number, a type and a number such as
+/// a100:4, or the length of a list), the rest from the options for submitting. The programs get SIGTERM early
+/// enough before the time limit.
 /// @param launcher path of dtrain-launch
-/// @param job what it is given, the program included
-/// @throws UsageError naming the option that no script can have
+/// @param job arguments of dtrain-launch, including the program
+/// @throws UsageError naming an option that cannot be used in a script
 std::string slurm_script(const Options& options, const std::string& launcher,
                          const std::vector<std::string>& job);
 
-/// The same for qsub: nodes and GPUs as chunks.
+/// Like slurm_script(), for qsub: nodes and GPUs are given as chunks.
 std::string pbs_script(const Options& options, const std::string& launcher,
                        const std::vector<std::string>& job);
 
-/// What PBS calls the job; old servers take 15 letters, of which the first is one.
+/// The job's name in PBS; old servers take at most 15 characters, of which the first is a letter.
 std::string name_in_pbs(const Options& options);
 
-/// A time limit as sbatch understands it ("90", "1:30:00", "2-12") as PBS writes it: "36:00:00".
-/// @throws UsageError when it is none
+/// Converts a time limit in sbatch's notation ("90", "1:30:00", "2-12") to that of PBS: "36:00:00".
+/// @throws UsageError if it is not a valid time limit
 std::string walltime_of(const std::string& time);
 
-/// Where the logs of a job with this number will be, as its options say.
+/// The log folder of the job with this number, according to its options.
 std::string log_dir_of_job(const std::string& number, const Options& options);
 
-/// How to follow a job that was submitted, for people.
+/// A hint for people on how to follow a submitted job.
 std::string how_to_follow(Scheduler scheduler, const std::string& number, const Options& options);
 
 }  // namespace dtrain::launch

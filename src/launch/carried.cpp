@@ -30,7 +30,7 @@ bool holds(const Names& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What the names of whole families begin with, before an underscore.
+/// Prefixes, before an underscore, of whole families of variables.
 constexpr std::array<std::string_view, 16> carried_families{
     "DTRAIN", "PADDLE", "FLAGS", "NCCL", "GLOO", "TORCH", "OMP",  "KMP",
     "MKL",    "CUDA",   "UCX",   "FI",   "HF",   "TF",    "GLOG", "TORCHELASTIC"};
@@ -40,7 +40,7 @@ bool in_carried_family(std::string_view name) {
     return name.starts_with("PYTHON") || (family != name && holds(carried_families, family));
 }
 
-/// Of one machine or one rank.
+/// Variables that belong to one machine or one rank.
 constexpr std::array<std::string_view, 4> of_one_machine{"CUDA_VISIBLE_DEVICES", "PADDLE_TRAINER_ID",
                                                          "PADDLE_CURRENT_ENDPOINT", "PADDLE_RANK_IN_NODE"};
 
@@ -50,7 +50,7 @@ bool is_name(std::string_view text) {
            std::all_of(text.begin(), text.end(), part_of_name);
 }
 
-/// @param where what a message begins with: "--env", "--env-file job.env, line 3:"
+/// @param where prefix of error messages: "--env", "--env-file job.env, line 3:"
 void take(Environment& out, const std::string& text, const Environment& environment,
           const std::string& where) {
     const auto equals = text.find('=');

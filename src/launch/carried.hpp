@@ -11,22 +11,22 @@
 
 #include "launch/options.hpp"
 
-/// The variables that reach the ranks of other nodes. mpirun by itself carries only OMPI_* there.
+/// The variables that are passed to the ranks of other nodes. mpirun by itself passes only OMPI_* there.
 namespace dtrain::launch {
 
-/// Content of a file, or nothing when it cannot be read.
+/// Content of a file, or nothing if it cannot be read.
 using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// What --env-file and --env (which wins) give to the programs on all nodes. A name without a value is taken
-/// from `environment`.
-/// @throws UsageError naming option and line for what is no NAME or NAME=VALUE, a name that is not set here,
-/// or a file that cannot be read.
+/// The variables that --env-file and --env (which takes precedence) set for the programs on all nodes. A name
+/// without a value is taken from `environment`.
+/// @throws UsageError naming option and line if an entry is neither NAME nor NAME=VALUE, if a name is not set
+/// here, or if a file cannot be read.
 Environment given_variables(const Options& options, const Environment& environment,
                             const ReadFile& read_file);
 
-/// Names out of `environment` that other nodes get too: where programs and libraries are found, the virtual
-/// environment, and the settings of dtrain, Paddle, torch, NCCL, Gloo, OpenMP and the like, but for those
-/// that belong to one machine (CUDA_VISIBLE_DEVICES).
+/// Names in `environment` that are also passed to other nodes: search paths of programs and libraries, the
+/// virtual environment, and the settings of dtrain, Paddle, torch, NCCL, Gloo, OpenMP and the like, except
+/// those that belong to one machine (CUDA_VISIBLE_DEVICES).
 std::vector<std::string> carried_names(const Environment& environment, const Environment& given);
 
 }  // namespace dtrain::launch

@@ -16,10 +16,11 @@ namespace dtrain::launch {
 namespace {
 
 constexpr std::uint64_t mib = 1024 * 1024;
-constexpr std::uint64_t min_shm = 128 * mib;  // Docker gives 64 MiB, which NCCL and data loaders use up
+constexpr std::uint64_t min_shm = 128 * mib;  // Docker's default of 64 MiB is too small for NCCL and data
+                                              // loaders
 constexpr std::uint64_t usual_shm = 1024 * mib;
 constexpr std::uint64_t min_files = 1024;
-constexpr std::uint64_t files_of_program = 256;  // besides a few for every other rank
+constexpr std::uint64_t files_of_program = 256;  // in addition to a few for every other rank
 constexpr std::int64_t clock_fault_us = 1'000'000;
 constexpr std::int64_t clock_warning_us = 100'000;
 
@@ -146,7 +147,7 @@ class Diagnosis {
                 "log in anew");
     }
 
-    /// @param of a node's value, for people; nothing where it has none to compare
+    /// @param of a node's value, for people; nothing if the node has none to compare
     void must_be_alike(Severity severity, const char* what,
                        const std::function<std::optional<std::string>(const NodeInfo&)>& of,
                        const std::string& remedy) {
@@ -160,7 +161,7 @@ class Diagnosis {
             ++counts[*value];
         }
         if (counts.size() < 2) return;
-        auto usual = values.begin();  // of equally many, that of the first node
+        auto usual = values.begin();  // of equally frequent values, that of the first node
         for (auto each = values.begin(); each != values.end(); ++each)
             if (counts[each->second] > counts[usual->second]) usual = each;
         for (const auto& [node, value] : values)
@@ -177,7 +178,7 @@ class Diagnosis {
             "install the same dtrain on all nodes");
         const auto of_worker = [](auto value) {
             return [value](const NodeInfo& info) -> std::optional<std::string> {
-                if (!info.worker_error.empty()) return std::nullopt;  // has been said
+                if (!info.worker_error.empty()) return std::nullopt;  // already reported
                 return value(info);
             };
         };
@@ -264,7 +265,7 @@ std::vector<std::optional<std::int64_t>> clocks_ahead(const std::vector<CheckedN
         if (ahead) known.push_back(*ahead);
     }
     if (known.size() < 2) return std::vector<std::optional<std::int64_t>>(nodes.size());
-    if (known.size() == 2) return out;  // either may be right; the first one is taken for it
+    if (known.size() == 2) return out;  // either clock may be right; the first node's is the reference
     const auto middle = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
     std::nth_element(known.begin(), middle, known.end());
     const auto median = *middle;

@@ -11,10 +11,10 @@
 #include "launch/check_issue.hpp"
 #include "launch/check_messages.hpp"
 
-/// What is wrong with the nodes of a job, from what they told. Pure.
+/// Diagnoses the nodes of a job from their info. Pure.
 namespace dtrain::launch {
 
-/// A node as the check found it.
+/// A node as --check found it.
 struct CheckedNode {
     std::string host;
     std::string way;  ///< how it was reached: "here", "launcher", "ssh", "srun", "pbs_tmrsh"
@@ -23,9 +23,9 @@ struct CheckedNode {
     std::vector<ProbeResult> probes;  ///< its connections to others
 };
 
-/// What the job would want of its nodes.
+/// What the job needs of its nodes.
 struct CheckWants {
-    bool mpirun = true;  ///< its daemons are started on the nodes
+    bool mpirun = true;  ///< mpirun's daemons are started on the nodes
     int ranks_of_node = 1;
     std::string log_dir;
     std::string working_dir;
@@ -33,21 +33,21 @@ struct CheckWants {
 
 enum class Severity { fault, warning };
 
-/// Something that is wrong with one or several nodes.
+/// A fault or warning about one or several nodes.
 struct Finding {
     Severity severity = Severity::fault;
-    CpuSet nodes;  ///< their numbers
+    CpuSet nodes;  ///< node numbers
     std::string text;
     std::string remedy;
     friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-/// Everything that is wrong, faults first; what is wrong with several nodes is one finding. Where nodes must
-/// be alike, most of them are taken to be right.
+/// All findings, faults first; the same problem on several nodes is one finding. If nodes must be alike, the
+/// most frequent value is taken to be right.
 std::vector<Finding> diagnose(const std::vector<CheckedNode>& nodes, const CheckWants& wants);
 
-/// How far each node's clock is ahead of the median one, in microseconds; nothing for nodes whose clock could
-/// not be compared.
+/// How far each node's clock is ahead of the median clock, in microseconds; nothing for nodes whose clock
+/// could not be compared.
 std::vector<std::optional<std::int64_t>> clocks_ahead(const std::vector<CheckedNode>& nodes);
 
 }  // namespace dtrain::launch

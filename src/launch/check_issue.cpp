@@ -13,13 +13,13 @@
 namespace dtrain::launch {
 namespace {
 
-/// Whether a command's own words have one of these.
+/// Whether a command's error output contains one of these texts.
 bool says(const std::string& complaint, std::initializer_list<std::string_view> any_of) {
     return std::any_of(any_of.begin(), any_of.end(),
                        [&](std::string_view words) { return complaint.find(words) != std::string::npos; });
 }
 
-/// The line that names the program, as that is why it does not run; else the last one.
+/// The line that names the program, since it tells why the program does not run; else the last line.
 std::string informative_line(const std::string& complaint, const std::string& program) {
     const auto lines = split(trimmed(complaint), '\n');
     const auto found = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {

@@ -7,23 +7,23 @@
 
 namespace dtrain::launch {
 
-/// Why a node told nothing, and what to do about it.
+/// Why a node sent no info, and the remedy.
 struct Issue {
     std::string text;
     std::string remedy;
     friend bool operator==(const Issue&, const Issue&) = default;
 };
 
-/// What a failed remote shell or srun says about a node. Pure.
+/// Diagnoses a failed remote shell or srun of a node. Pure.
 /// @param way as CheckedNode::way
-/// @param program that was to run there
-/// @param status its exit status, none: it was given up after a while
+/// @param program the program to run there
+/// @param status its exit status; none if it timed out
 Issue issue_of(const std::string& way, const std::string& host, const std::string& program,
                std::optional<int> status, const std::string& complaint);
 
-/// Of a node whose own launcher has it looked at.
+/// The issue of a node that its own launcher should inspect.
 /// @param is_there whether that launcher is still connected
-/// @param port where it should have called
+/// @param port where its program should have connected
 Issue issue_of_launcher(bool is_there, int port);
 
 }  // namespace dtrain::launch

@@ -31,14 +31,14 @@ namespace {
 
 constexpr const char* task_key = "task";
 constexpr const char* peers_key = "peers";
-constexpr const char* info_key = "info";
+constexpr const char* info_key = "facts";
 constexpr const char* probe_key = "probe";
 
 std::string text_or_nothing(const json& value) {
     return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-/// "" where an older dtrain-worker does not tell it.
+/// "" if the key is missing, as with an older dtrain-worker.
 std::string text_if_given(const json& object, const char* key) {
     return object.contains(key) ? text_or_nothing(object.at(key)) : "";
 }
@@ -115,7 +115,7 @@ NodeInfo with_machine_info(NodeInfo info, const std::string& text) {
                 models.insert(text_or_nothing(gpu.at("model")));
                 std::ranges::move(issues_of(gpu), std::back_inserter(info.gpu_issues));
             }
-        // Where the machine names none, those of the driver are what programs see.
+        // If the machine lists no GPUs, programs see those of the driver.
         if (report.at("gpus").empty() && report.contains("other_gpus"))
             for (const auto& gpu : report.at("other_gpus"))
                 std::ranges::move(issues_of(gpu), std::back_inserter(info.gpu_issues));

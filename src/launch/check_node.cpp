@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds connect_limit{5000};
-constexpr Milliseconds report_limit{20'000};  // GPUs without a persistent driver take their time
+constexpr Milliseconds report_limit{20'000};  // GPUs take long if the driver is not in persistence mode
 constexpr std::size_t max_line = 16 << 20;
 
 std::string error_text(int error) {
@@ -78,7 +78,7 @@ NodeInfo gather_info(const CheckTask& task, const Environment& environment) {
     return info;
 }
 
-/// Tells who asks; threads share it.
+/// Writes the answers to the asking machine; thread-safe.
 class Answers {
   public:
     explicit Answers(int fd) : fd_(fd) {}
@@ -122,7 +122,7 @@ class NodeCheck {
 
     void take(const CheckTask& task) {
         ::alarm(
-            static_cast<unsigned>(std::max(1, task.lifetime_s)));  // whatever becomes of the asking machine
+            static_cast<unsigned>(std::max(1, task.lifetime_s)));  // whatever happens to the asking machine
         nonce_ = task.nonce;
         server_.emplace(reactor_, nonce_);
         auto info = gather_info(task, environment_);

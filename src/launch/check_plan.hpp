@@ -13,14 +13,14 @@
 
 #include "launch/plan.hpp"
 
-/// Who is asked by dtrain-launch --check, how, and who connects to whom. Pure.
+/// Which nodes dtrain-launch --check inspects, how, and which nodes connect to each other. Pure.
 namespace dtrain::launch {
 
-/// The launchers that nodes have started themselves, which need no ssh.
+/// The launchers that the nodes started themselves; they need no ssh.
 struct CheckLaunchers {
     std::function<bool(int node)> here;
     std::function<void(int node, int port, const std::string& nonce)> inspect;
-    int fd = -1;  ///< to be watched, with serve()
+    int fd = -1;  ///< descriptor to poll; serve() handles its events
     std::function<void()> serve;
 };
 
@@ -32,13 +32,13 @@ struct CheckSite {
     Environment environment;
 };
 
-/// Where a node that cannot answer on stdout calls, and with which words.
+/// Where a node that cannot answer on stdout connects, and with which nonce.
 struct CallBack {
     int port = 0;
     std::string nonce;
 };
 
-/// How a node is reached, for people: "here", "launcher", "ssh", "srun", "pbs_tmrsh".
+/// How a node is reached, as shown to people: "here", "launcher", "ssh", "srun", "pbs_tmrsh".
 std::string way_to(const CheckSite& site, int node);
 
 /// The command that runs the program on a node.
@@ -46,13 +46,14 @@ std::string way_to(const CheckSite& site, int node);
 std::vector<std::string> check_command(const CheckSite& site, int node, const std::string& coordinator,
                                        const CallBack& call_back);
 
-/// The nodes that are asked at the same time: all, but not more than a machine can talk to.
+/// The groups of nodes that are inspected at the same time: all nodes, but no more per group than one machine
+/// can handle.
 std::vector<std::vector<int>> check_waves(int nodes);
 
-/// Which others each of these nodes connects to; every pair in both directions. Up to 32 nodes all pairs; of
-/// more, every node and the centre, and every node and the next two.
-/// @param centre the node that all are compared with
-/// @param all how many nodes the job has
+/// The nodes that each of these nodes connects to; every pair in both directions. With up to 32 nodes all
+/// pairs; with more, every node and the centre, and every node and the next two.
+/// @param centre the node that all others are compared with
+/// @param all number of nodes of the job
 std::map<int, std::vector<int>> probe_targets(const std::vector<int>& nodes, int centre, int all);
 
 }  // namespace dtrain::launch

@@ -39,7 +39,7 @@ std::int64_t microseconds(Clock::duration time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
-/// A line of a non-blocking socket, or nothing when it does not come in time.
+/// Reads a line from a non-blocking socket; nothing if it does not arrive in time.
 std::optional<std::string> read_line(int fd, Clock::time_point until) {
     std::string line;
     while (line.size() < 64) {

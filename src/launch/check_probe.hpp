@@ -12,14 +12,14 @@
 #include "launch/check_messages.hpp"
 #include "link/reactor.hpp"
 
-/// Connections between the nodes that dtrain-launch --check asks.
+/// Connections between the nodes that dtrain-launch --check inspects.
 namespace dtrain::launch {
 
 /// Microseconds since 1970, by this machine's clock.
 using WallClock = std::function<std::int64_t()>;
 std::int64_t wall_clock_us();
 
-/// Answers connections from other nodes of the same check with the time; all others are closed.
+/// Answers connections from other nodes of the same check with the time; closes all others.
 class ProbeServer {
   public:
     ProbeServer(link::Reactor& reactor, std::string nonce, WallClock clock = wall_clock_us);
@@ -28,7 +28,7 @@ class ProbeServer {
   private:
     struct Caller {
         FileDescriptor socket;
-        std::string introduction;  ///< the nonce, as far as it has come
+        std::string introduction;  ///< the part of the nonce received so far
     };
     void accept();
     void serve(int fd);
@@ -41,7 +41,7 @@ class ProbeServer {
     std::map<int, Caller> callers_;
 };
 
-/// Connects to a node's ProbeServer and compares clocks. Waits at most about twice `limit`.
+/// Connects to a node's ProbeServer and compares clocks. Takes at most about 2 * `limit`.
 ProbeResult probe(const CheckPeer& peer, const std::string& nonce, std::chrono::milliseconds limit,
                   const WallClock& clock = wall_clock_us);
 

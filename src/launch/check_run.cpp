@@ -43,7 +43,7 @@ constexpr int wave_lifetime_s = 60;
 constexpr std::size_t max_unauthenticated = 256;
 constexpr std::size_t max_text = 1 << 20;
 
-/// What finds programs and libraries; a job brings it to all nodes.
+/// Search paths of programs and libraries; a job passes them to all nodes.
 std::map<std::string, std::string> search_paths(const Environment& environment) {
     std::map<std::string, std::string> out;
     for (const char* name : {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"})
@@ -51,18 +51,18 @@ std::map<std::string, std::string> search_paths(const Environment& environment) 
     return out;
 }
 
-/// The program on one node.
+/// The inspection program on one node.
 struct Channel {
     std::unique_ptr<Subprocess> process;
-    FileDescriptor called;  ///< its connection, where it calls back
+    FileDescriptor called;  ///< its connection, if it calls back
     std::string out;
     std::string err;
-    std::set<int> awaited;  ///< nodes whose connection it has still to tell of
+    std::set<int> awaited;  ///< nodes whose probe results it has yet to send
 
     int to_node() const { return called.valid() ? called.get() : process->stdin_fd(); }
 };
 
-/// All that is there now; false at the end.
+/// Reads everything that is available; false at the end of the stream.
 bool drain(int fd, std::string& text) {
     std::array<char, 65536> buffer;
     for (;;) {
@@ -148,7 +148,7 @@ class CheckRun {
         if (!calls_back(number)) give_task(number);
     }
 
-    /// Variables of this shell do not reach the other nodes: this one is asked as they are.
+    /// Variables of this shell do not reach the other nodes, so this node is inspected without them, too.
     Environment environment_of_commands() const {
         if (site_.plan.engine == Engine::srun) return srun_environment(site_.environment);
         auto out = site_.environment;
@@ -174,7 +174,7 @@ class CheckRun {
 
     void send(int number, const ToChecked& message) {
         write_all(channel(number).to_node(),
-                  to_line(message) + "\n");  // a node that does not read will not answer
+                  to_line(message) + "\n");  // a node that does not read will not answer either
     }
 
     void watch(int fd, int number, std::string Channel::*text) {
@@ -200,7 +200,7 @@ class CheckRun {
         }
     }
 
-    /// The first line of a connection says which node it is.
+    /// The first line of a connection identifies the node.
     void accept() {
         auto socket = link::accept_from(listener_);
         if (!socket.valid() || unauthenticated_.size() == max_unauthenticated) return;
@@ -233,7 +233,7 @@ class CheckRun {
         while (!done() && Clock::now() < until) reactor_.wait(glance);
     }
 
-    /// It has told its info, or will tell none.
+    /// It has sent its info, or will not send any.
     bool settled(int number) {
         const auto& mine = channel(number);
         if (node(number).info) return true;
@@ -287,7 +287,7 @@ class CheckRun {
         }
     }
 
-    /// Their input ends, so that they do; what hangs is told to.
+    /// Closes their stdin so that they end; sends SIGTERM to those that hang.
     void end(const std::vector<int>& numbers) {
         for (const int number : numbers) {
             auto& mine = channel(number);
@@ -325,7 +325,7 @@ class CheckRun {
     std::optional<int> centre_;
 };
 
-/// What --gpus and --nproc_per_node come to.
+/// The number of ranks that --gpus and --nproc_per_node result in.
 int max_ranks_of_node(const Plan& plan) {
     std::size_t max = 1;
     for (const auto& node : plan.nodes) max = std::max(max, node.ranks.size());
@@ -335,7 +335,7 @@ int max_ranks_of_node(const Plan& plan) {
 }  // namespace
 
 int run_check(const CheckSite& site) {
-    ::signal(SIGPIPE, SIG_IGN);  // nodes that end while they are told something
+    ::signal(SIGPIPE, SIG_IGN);  // nodes may end while they are written to
     const CheckWants wants{.mpirun = site.plan.engine == Engine::mpirun,
                            .ranks_of_node = max_ranks_of_node(site.plan),
                            .log_dir = site.plan.log_dir,

@@ -6,8 +6,8 @@
 
 namespace dtrain::launch {
 
-/// dtrain-launch --check: asks all nodes of a plan at once, the way its engine would start ranks there, and
-/// prints a table of them and what is wrong. Returns the exit status.
+/// dtrain-launch --check: inspects all nodes of a plan at once, reaching them the way its launch backend
+/// would, and prints a table of the nodes and the findings. Returns the exit status.
 int run_check(const CheckSite& site);
 
 }  // namespace dtrain::launch

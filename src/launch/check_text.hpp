@@ -9,7 +9,7 @@
 
 namespace dtrain::launch {
 
-/// What --check prints: a row for each node, then what is wrong and its remedy, then the sum. Pure.
+/// The output of --check: a row for each node, then the findings with their remedies, then the summary. Pure.
 std::string check_text(const std::vector<CheckedNode>& nodes, const std::vector<Finding>& findings);
 
 }  // namespace dtrain::launch

@@ -8,9 +8,9 @@
 
 namespace dtrain::launch {
 
-/// Becomes the script: on PaddleCloud the platform starts every process of a parameter-server job itself, and
-/// watches and restarts it. Returns only after --dry-run, with the exit status.
-/// @throws UsageError when the script cannot be executed
+/// Replaces this process by the script: on PaddleCloud the platform itself starts, watches and restarts every
+/// process of a parameter-server job. Returns only after --dry-run, with the exit status.
+/// @throws UsageError if the script cannot be executed
 int run_once_on_cloud(const Options& options, const Environment& environment);
 
 }  // namespace dtrain::launch

@@ -8,8 +8,8 @@
 
 namespace dtrain::launch {
 
-/// What dtrain-launch does but for starting a job: its first word says so. --help, shell completion and the
-/// manual page are made from this.
+/// A command of dtrain-launch other than starting a job, named by its first argument. --help, shell
+/// completion and the manual page are generated from this.
 struct CommandRow {
     std::string_view name;
     std::string_view arguments;
@@ -19,7 +19,7 @@ struct CommandRow {
 
 std::span<const CommandRow> command_table();
 
-/// What dtrain-launch is, for --help and the manual page.
+/// One-sentence description of dtrain-launch, for --help and the manual page.
 inline constexpr std::string_view program_description =
     "Starts a distributed training job: plans ranks, GPUs, cores and ports, starts them through mpirun, "
     "watches, and reports.";

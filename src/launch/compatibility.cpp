@@ -84,7 +84,7 @@ constexpr std::array features{
     F{"auto-mapping", Answer::done, "with a --rank_mapping_file; Paddle's planner, which makes one, is not part of dtrain"},
     F{"auto-tuner", refused, "it is Paddle's own; --auto_parallel_config is handed on"},
 };
-// Programs in C++ in place of Python: docs/layers.md, spawn.md and programs.md say more.
+// C++ interfaces in place of Python: see docs/layers.md, spawn.md and programs.md.
 constexpr std::array interfaces{
     F{"`paddle.Model`: prepare, fit, evaluate, predict, save, load", Answer::done, "`dtrain::Model`; a batch is that of all ranks together"},
     F{"`paddle.callbacks`: `ModelCheckpoint`, `EarlyStopping`, `LRScheduler`, `ReduceLROnPlateau`, `ProgBarLogger`, `VisualDL`", Answer::done, "`Checkpoints`, `EarlyStop`, a schedule for `prepare()` or `RateFunction`, `ReduceOnPlateau`, `ProgressBar`, `TensorBoard`; the rate is in checkpoints"},

@@ -8,13 +8,13 @@
 
 #include "launch/option_table.hpp"
 
-/// What becomes of everything that Paddle's launchers read, write or do besides their options.
+/// How dtrain handles everything that Paddle's launchers read, write or do besides their options.
 namespace dtrain::launch {
 
 /// A variable of Paddle's launchers: read by them, or given to the processes.
 struct PaddleVariable {
     std::string_view name;
-    bool given = true;  ///< to the processes; else read by the launcher
+    bool given = true;  ///< set for the processes; else read by the launcher
     Answer answer = Answer::done;
     std::string_view note;
 };

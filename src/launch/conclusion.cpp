@@ -34,7 +34,7 @@ std::vector<std::size_t> silent_nodes(const Plan& plan, const JobState& job) {
     return out;
 }
 
-/// Their ends.
+/// The end events of the ranks that are done.
 std::vector<cluster::Event> done_ranks(const JobState& job) {
     std::vector<cluster::Event> out;
     for (int rank = 0; rank < job.size(); ++rank)
@@ -103,7 +103,7 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
 FailureReport Conclusion::report_of(const Watched& ended, const Ending& ending) const {
     const auto log_tail = [&](int rank) {
         const auto number = static_cast<std::size_t>(rank);
-        const auto& sent = ended.job.output_of(rank);  // by a rank of another node
+        const auto& sent = ended.job.output_of(rank);  // a rank of another node has sent its output
         return sent.empty() ? tail_of(info_[number].log, log_begins_[number]) : sent;
     };
     return redacted(examine(ended.job, ending, info_, log_tail),

@@ -20,13 +20,13 @@
 
 namespace dtrain::launch {
 
-/// The file by which a native job tells of what it measures.
+/// The file in which a native job reports its measurements.
 std::string run_record(const Plan& plan);
 
-/// What must be known of a start to say later what came of it: taken down before it.
+/// What must be recorded before a start to explain its outcome afterwards.
 class Conclusion {
   public:
-    /// @param page to be told; none: --report is no page
+    /// @param page the page to update; null if --report is not a page
     Conclusion(const Plan& plan, const Options& options, const Environment& environment, int restarts,
                RunPage* page);
 
@@ -34,16 +34,16 @@ class Conclusion {
         int status = 0;
         int asked_to_stop_by = 0;  ///< signal
         bool commanded_to_stop = false;
-        std::vector<std::size_t> silent_nodes;  ///< others than this one, where a rank never told its end
+        std::vector<std::size_t> silent_nodes;  ///< other nodes that have a rank which never reported its end
         std::string text;                       ///< the report's first line
     };
 
-    /// For those who ask about the job while it runs.
+    /// For clients that ask about the job while it runs.
     std::vector<PlannedRank> planned_ranks() const { return launch::planned_ranks(info_, log_begins_); }
 
-    /// Tells everybody: on stderr, in --report, and in the logs of the ranks that were stopped.
-    /// @param why_stopped asked where WatchOptions::stop_fd ended the job
-    /// @param end_log writes a line at the end of a log of another node; false when it has no way there
+    /// Reports the outcome: on stderr, in --report, and in the logs of the ranks that were stopped.
+    /// @param why_stopped called if WatchOptions::stop_fd ended the job
+    /// @param end_log writes a line at the end of a log of another node; false if that node cannot be reached
     Outcome draw(
         const Watched& ended, const std::function<std::string()>& why_stopped,
         const std::function<bool(int node, const std::string& log, const std::string& line)>& end_log) const;
@@ -58,7 +58,7 @@ class Conclusion {
     int restarts_;
     RunPage* page_;
     std::vector<RankInfo> info_;
-    std::vector<std::uintmax_t> log_begins_;  ///< where the logs of this start begin
+    std::vector<std::uintmax_t> log_begins_;  ///< offsets in bytes at which the logs of this start begin
     OomWatch oom_watch_;
     PidsWatch pids_watch_;
 };

@@ -26,7 +26,7 @@ ControlClient::ControlClient(const JobRecord& record, const std::string& questio
     try {
         socket_ = link::connect_to_path(record.socket);
     } catch (const std::system_error&) {
-        return;  // the job is just ending
+        return;  // the job is ending
     }
     const auto line = question + "\n";
     if (::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0) ended_ = true;

@@ -12,18 +12,18 @@
 
 namespace dtrain::launch {
 
-/// A question to the launcher of a job on this machine, see ControlSocket.
+/// A request to the launcher of a job on this machine, see ControlSocket.
 class ControlClient {
   public:
     ControlClient(const JobRecord& record, const std::string& question);
 
-    /// Readable when read_line() has something; -1 when the launcher cannot be asked.
+    /// Readable when read_line() has data; -1 if the launcher cannot be asked.
     int fd() const { return socket_.get(); }
 
-    /// The next line of the answer; nothing when none comes within the limit or there will be no more.
+    /// The next line of the answer; nothing if none arrives within the limit or the answer is complete.
     std::optional<std::string> read_line(std::chrono::milliseconds limit);
 
-    /// The launcher says nothing more: it has said all, or has ended.
+    /// The launcher sends nothing more: the answer is complete, or the launcher has ended.
     bool ended() const { return !socket_.valid() || ended_; }
 
   private:
@@ -32,7 +32,7 @@ class ControlClient {
     bool ended_ = false;
 };
 
-/// What a launcher says of its job; nothing when it does not answer in time.
+/// The launcher's view of its job; nothing if it does not answer in time.
 /// @param question "summary" or "status"
 std::optional<JobView> ask_for_view(const JobRecord& record, const std::string& question);
 

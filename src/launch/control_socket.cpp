@@ -22,7 +22,7 @@ using cluster::Event;
 constexpr std::size_t max_clients = 64;
 constexpr std::size_t max_question = 64;
 constexpr std::size_t max_answer = 64 * 1024 * 1024;
-constexpr std::size_t max_stacks = 256 * 1024;  // of one rank
+constexpr std::size_t max_stacks = 256 * 1024;  // per rank
 
 bool is_own_user(int socket) {
     ucred peer{};
@@ -42,7 +42,7 @@ void ControlSocket::describe(std::vector<PlannedRank> planned, int restarts) {
     restarts_ = restarts;
     stacks_.clear();
     for (auto& client : clients_)
-        if (client.lacking) say(client, dumped({{"end", true}}), true);  // those ranks are gone
+        if (client.lacking) say(client, dumped({{"end", true}}), true);  // those ranks have ended
 }
 
 void ControlSocket::serve(const JobState& job, bool stopping) {
@@ -84,7 +84,7 @@ void ControlSocket::read_question(Clients::iterator client) {
     }
     client->question.resize(end);
     client->asked = true;
-    reactor_.change(client->socket.get(), EPOLLRDHUP);  // nothing more is read
+    reactor_.change(client->socket.get(), EPOLLRDHUP);  // nothing more is read from it
 }
 
 void ControlSocket::answer(Client& client, const JobState& job, bool stopping) {
@@ -106,7 +106,7 @@ void ControlSocket::answer(Client& client, const JobState& job, bool stopping) {
 }
 
 bool ControlSocket::take_stacks_command(const JobState& job) {
-    // A worker that is only just starting may not be ready to be asked.
+    // A worker that is still starting may not be ready for the request.
     if (!stacks_wanted_ || !job.all_have_started()) return false;
     stacks_wanted_ = false;
     return true;
@@ -152,7 +152,7 @@ void ControlSocket::say(Client& client, const std::string& line, bool last_word)
     if (client.last_word) return;
     client.last_word = last_word;
     if (client.answer.size() + line.size() > max_answer) {
-        client.answer.clear();  // it does not read: it is dropped when it is written to
+        client.answer.clear();  // the client does not read: it is dropped at the next write
         client.sent = 0;
         client.last_word = true;
     } else {

@@ -17,47 +17,47 @@
 
 namespace dtrain::launch {
 
-/// Where a launcher answers questions about its job: a unix socket in a folder that only its user can enter.
-/// A question is one line; the answers are lines, too:
+/// Where a launcher answers requests about its job: a unix socket in a folder that only its user can enter. A
+/// request is one line; so is each part of the answer:
 ///
-/// - `summary`, `status`: the job, the second with its ranks (job_view.hpp)
-/// - `stacks`: a line for each rank that tells where it is, as it comes: {"rank", "host", "file", "text"},
-///   and {"end": true} when all have
+/// - `summary`, `status`: the job; `status` includes its ranks (job_view.hpp)
+/// - `stacks`: a line for each rank that reports its stacks, as it arrives: {"rank", "host", "file", "text"},
+///   and {"end": true} after the last
 /// - `end`: {"status": N} when the job is over
 ///
-/// No client can make the launcher wait, or keep more than a bounded part of its memory.
+/// No client can make the launcher wait, or use more than a bounded amount of its memory.
 class ControlSocket {
   public:
-    /// @throws std::system_error where there can be no such socket
+    /// @throws std::system_error if the socket cannot be created
     ControlSocket();
 
     const std::string& path() const { return path_; }
 
-    /// What there is to say about the job, beside what its events tell.
+    /// Sets what is reported about the job in addition to its events.
     void describe(std::vector<PlannedRank> planned, int restarts);
 
     /// Readable when serve() has something to do.
     int fd() const { return reactor_.fd(); }
     void serve(const JobState& job, bool stopping);
 
-    /// True once when somebody waits for stacks and the ranks can be asked.
+    /// True once when a client waits for stacks and the ranks can be asked.
     bool take_stacks_command(const JobState& job);
-    /// Notes what a rank tells of its stacks, and that it has ended.
+    /// Takes a rank's stacks or end from an event.
     void take(const cluster::Event& event, const JobState& job);
 
-    /// Tells those who wait for the end.
+    /// Sends the exit status to the clients that wait for the end.
     void finish(int status);
 
   private:
     struct Client {
         FileDescriptor socket;
         std::string question;
-        bool asked = false;  ///< the question is complete
+        bool asked = false;  ///< the request is complete
         std::string answer;
-        std::size_t sent = 0;    ///< of the answer
+        std::size_t sent = 0;    ///< bytes of `answer`
         bool last_word = false;  ///< nothing will follow `answer`
         bool waits_for_end = false;
-        std::optional<std::set<int>> lacking;  ///< ranks whose stacks it waits for; none: it does not
+        std::optional<std::set<int>> lacking;  ///< ranks whose stacks it waits for; none if it does not wait
     };
     using Clients = std::list<Client>;
 
@@ -78,7 +78,7 @@ class ControlSocket {
     Clients clients_;
     std::vector<PlannedRank> planned_;
     int restarts_ = 0;
-    std::map<int, std::string> stacks_;  ///< of ranks that are still telling them
+    std::map<int, std::string> stacks_;  ///< ranks whose stacks are still arriving, by rank
     bool stacks_wanted_ = false;
 };
 

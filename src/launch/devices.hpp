@@ -10,14 +10,14 @@
 
 namespace dtrain::launch {
 
-/// The first `count` visible devices: --gpus N of the handbook's first spelling.
-/// @throws UsageError when `count` is no number, or there are fewer.
+/// The first `count` visible devices: the meaning of --gpus N in the handbook's first spelling (Paddle 1.x).
+/// @throws UsageError if `count` is not a number, or there are fewer devices.
 std::vector<topology::VisibleGpu> first_gpus(const std::string& count,
                                              const std::vector<topology::VisibleGpu>& visible);
 
-/// The devices of each rank of a node: `devices` dealt out one by one, or in contiguous even parts to
-/// `processes`; without devices `processes` CPU ranks (default one). Pure.
-/// @throws UsageError when processes do not divide the devices.
+/// The devices of each rank of a node: one device per rank, or `devices` split into contiguous equal parts
+/// for `processes` ranks; without devices, `processes` CPU ranks (default: one). Pure.
+/// @throws UsageError if `processes` does not divide the number of devices.
 std::vector<std::vector<topology::VisibleGpu>> deal_devices(const std::vector<topology::VisibleGpu>& devices,
                                                             std::optional<int> processes);
 

@@ -29,14 +29,14 @@ using elastic::Change;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds stop_overhead{7000};   // beside --grace: for mpirun and the workers to be gone
-constexpr seconds first_timeout{30};          // with an etcd that has never answered
+constexpr milliseconds stop_overhead{7000};   // in addition to --grace: for mpirun and the workers to exit
+constexpr seconds first_timeout{30};          // until etcd answers for the first time
 constexpr std::size_t max_value = 1'000'000;  // etcd refuses requests above 1.5 MB
 constexpr int status_failed_node = 101;       // Paddle's ELASTIC_EXIT_CODE
 constexpr int status_failed_range = 3;
 
-/// What `action` gives, after as many tries as it takes etcd to answer for the first time.
-/// @throws UsageError when it does not, or says no.
+/// The result of `action`, which is retried until etcd answers for the first time.
+/// @throws UsageError if etcd does not answer in time, or refuses.
 template <class Action>
 auto first_contact(const Action& action) {
     const auto give_up_at = std::chrono::steady_clock::now() + first_timeout;
@@ -68,7 +68,7 @@ std::vector<std::string> addresses_of(const elastic::Start& start) {
     return out;
 }
 
-/// Publishing is a service to others: the job does not depend on it.
+/// Publishes the endpoints for other programs; the job does not depend on it.
 void publish_endpoints(elastic::Membership& membership, const elastic::JobKeys& keys,
                        const std::vector<std::string>& endpoints, const std::vector<std::string>& hosts) {
     auto value = join(endpoints, ",") + "|" + join(hosts, ",");
@@ -80,7 +80,8 @@ void publish_endpoints(elastic::Membership& membership, const elastic::JobKeys& 
     }
 }
 
-/// This node alone is asked to go: the others see it at once, and the coordinator ends what runs here.
+/// Handles a signal that asks this node alone to leave: the other nodes see it at once, and the coordinator
+/// ends the ranks here.
 class Farewell {
   public:
     Farewell(elastic::Membership& membership, milliseconds timeout)
@@ -92,7 +93,7 @@ class Farewell {
         membership_.leave();
     }
     int signal() const { return signal_; }
-    /// The coordinator has had its time.
+    /// Whether the coordinator's time to end the ranks here is over.
     bool is_over() const { return signal_ != 0 && Clock::now() >= give_up_at_; }
 
   private:
@@ -130,7 +131,7 @@ class ElasticJob {
         return out;
     }
 
-    /// A coordinator that cannot be followed reaches this node by ssh.
+    /// If this node cannot follow the coordinator, the coordinator must reach it by ssh.
     elastic::StartEnd follow(const elastic::Start& start, const std::string& own_name) const {
         const auto* node = find(start, own_name);
         log_info("node {} of {}: {} drives the job", node - start.nodes.data(), start.nodes.size(),
@@ -151,7 +152,7 @@ class ElasticJob {
     }
 
   private:
-    /// Its coordinator is not the job's any more, or there is another start.
+    /// Whether the start is over for this node: the job has another coordinator or another start.
     bool is_past(const elastic::Start& start) const {
         const auto seen = membership_.seen();
         return !seen.away_since && (seen.view.start != start || seen.view.coordinator != start.coordinator);

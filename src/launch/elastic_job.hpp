@@ -13,50 +13,50 @@
 
 namespace dtrain::launch {
 
-/// One start of the job as its coordinator drives it.
+/// One start of the job, as its coordinator runs it.
 struct StartOrder {
     Options options = {};  ///< with the nodes of this start in --ips
-    std::string run = {};  ///< mark of the job, the same at all of its starts
+    std::string run = {};  ///< token of the job, the same for all of its starts
     int restarts = 0;
     const elastic::StopTimer* stop = nullptr;
     std::function<std::string()> why_stopped = {};
-    /// Tells others the addresses of all ranks.
+    /// Publishes the addresses of all ranks.
     std::function<void(const std::vector<std::string>& endpoints)> publish = {};
 };
 
-/// How it ended.
+/// How a start ended.
 struct ElasticStartEnd {
     int status = 0;
     int stopped_by = 0;                   ///< signal
-    bool ordered = false;                 ///< by StartOrder::stop
-    std::vector<std::size_t> lost_nodes;  ///< by node rank: nothing was heard of what ran there
-    std::vector<int> absent_nodes;        ///< which could neither follow nor be reached: nothing was started
+    bool ordered = false;                 ///< stopped by StartOrder::stop
+    std::vector<std::size_t> lost_nodes;  ///< node ranks whose ranks never reported their end
+    std::vector<int> absent_nodes;        ///< nodes that could neither follow nor be reached: not started
 };
 
 using StartAsCoordinator = std::function<ElasticStartEnd(const StartOrder&)>;
 
 /// @param options with the nodes of the start in --ips
-/// @throws UsageError when this node cannot follow its coordinator
+/// @throws UsageError if this node cannot follow its coordinator
 using FollowStart = std::function<link::Followed(const Options& options, const Leaving& leaving)>;
 
-/// What of this node the others are told.
+/// What this node publishes about itself to the others.
 struct OwnPart {
     int processes = 0;
     std::vector<std::string> gpus;
 };
 
-/// --host, or the address of this machine towards etcd.
-/// @throws UsageError when there is no way there.
+/// --host, or the address from which this machine reaches etcd.
+/// @throws UsageError if etcd cannot be reached.
 std::string own_address(const ElasticSettings& settings, const Options& options);
 
-/// Takes part in an elastic job to its end; the exit status.
-/// @param run drives one start when this node is coordinator
-/// @param follow takes part in one when it is not
-/// @throws UsageError when etcd does not answer at all, or says no.
+/// Takes part in an elastic job until it ends; returns the exit status.
+/// @param run runs one start as coordinator
+/// @param follow takes part in one start as agent
+/// @throws UsageError if etcd never answers, or refuses.
 int run_elastic_job(const ElasticSettings& settings, const Options& options, const Environment& environment,
                     const OwnPart& own, const StartAsCoordinator& run, const FollowStart& follow);
 
-/// Does what the command says and prints Paddle's "action scale done"; the exit status.
+/// Executes the command and prints Paddle's "action scale done"; returns the exit status.
 int run_elastic_command(const ElasticCommand& command, const Options& options);
 
 }  // namespace dtrain::launch

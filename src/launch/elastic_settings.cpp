@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::string_view etcd_scheme = "etcd://";
 constexpr int paddles_restarts = 3;        // --max_restart of Paddle 2.4 and later
-constexpr int timeout_without_range = 10;  // times --elastic_timeout, as there
+constexpr int timeout_without_range = 10;  // multiple of --elastic_timeout, as in Paddle
 
 const std::string default_job = Options().job_id;
 
-/// The etcd that an option or variable names.
+/// The etcd named by an option or variable.
 struct Server {
     std::string_view option;
     std::string address;
@@ -27,7 +27,7 @@ struct Server {
 
 std::optional<Server> server_in_variables(const Environment& environment) {
     if (environment.has("DTRAIN_JOB_TOKEN"))
-        return std::nullopt;  // they describe the job that we are a rank of
+        return std::nullopt;  // they describe the job that this process is a rank of
     Server out{.option = "PADDLE_ELASTIC_SERVER", .legacy = true, .from_variables = true};
     if (const auto server = environment.get(out.option)) {
         out.address = *server;
@@ -57,7 +57,7 @@ elastic::Level level_of(const Options& options, bool legacy) {
     return legacy ? elastic::Level::hold : elastic::Level::off;
 }
 
-/// Options that mean nothing without etcd, when a variable has not set them.
+/// Refuses options that need etcd, unless a variable has set them.
 void refuse_without_etcd(const Options& options, const Environment& environment) {
     const auto refuse = [](std::string_view option) {
         throw UsageError(
@@ -120,7 +120,7 @@ std::optional<ElasticCommand> elastic_command(const Options& options, const Envi
     if (!resize && !clean && (options.check || !options.script.empty())) return std::nullopt;
     const auto server = server_of(options, environment);
     if (!server) {
-        if (!options.script.empty()) return std::nullopt;  // a script of that name
+        if (!options.script.empty()) return std::nullopt;  // the script has that name
         throw UsageError("--scale needs --elastic_server or --master etcd://host:port, and --job_id");
     }
     if (resize && options.np.empty()) throw UsageError("scale needs --np: the number of nodes, or MIN:MAX");

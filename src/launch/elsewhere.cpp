@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds ssh_limit{10};
 
-/// Asks nobody, gives up when the machine does not answer, and notices later on when it no longer does.
+/// Never prompts, fails if the machine does not answer, and notices if it stops answering later.
 std::vector<std::string> ssh_args(const std::string& host) {
     return {"ssh", "-x",
             "-o",  "BatchMode=yes",

@@ -11,25 +11,25 @@
 
 #include "launch/job_record.hpp"
 
-/// Commands about a job whose launcher runs on another machine are run there.
+/// Runs commands about a job on the machine of the job's launcher.
 namespace dtrain::launch {
 
-/// The command line that runs `arguments` (dtrain-launch and its arguments) on the machine of a job's
-/// launcher, by ssh, or inside the job's allocation by srun. Pure.
+/// The command line that runs `args` (dtrain-launch and its arguments) on the machine of a job's launcher, by
+/// ssh, or inside the job's allocation by srun. Pure.
 std::vector<std::string> command_by_ssh(const std::string& host, const std::filesystem::path& folder,
                                         const std::vector<std::string>& args);
 std::vector<std::string> command_by_srun(const std::string& host, const std::string& slurm_job,
                                          const std::vector<std::string>& args);
 
-/// How the machine of a job's launcher is reached.
+/// How to reach the machine of a job's launcher.
 class Way {
   public:
-    /// Tries ssh, and then srun where Slurm has the job; takes some seconds at most.
+    /// Tries ssh, and then srun if the job is in Slurm; takes at most some seconds.
     Way(const JobRecord& record, const std::filesystem::path& folder, const Environment& environment);
 
-    /// Why there is none; "" when there is one.
+    /// Why the machine cannot be reached; "" if it can.
     const std::string& obstacle() const { return obstacle_; }
-    /// Whether what runs there is part of the job, and may be killed when the job ends.
+    /// Whether commands there run as a step of the job, and may be killed when the job ends.
     bool is_step() const { return !by_ssh_; }
 
     std::vector<std::string> command(const std::vector<std::string>& args) const;

@@ -31,7 +31,7 @@ bool is_name_of_log(const fs::path& name) {
     return name.has_filename() && name == name.filename() && name.string().find("log.") != std::string::npos;
 }
 
-/// Who may have the port of node 0 when that is no launcher.
+/// Who may own the port of node 0, if it is not a launcher.
 std::string port_holder(const RendezvousPoint& rendezvous) {
     const bool here = is_loopback(rendezvous.coordinator) ||
                       own_names(own_addresses(), {rendezvous.coordinator}, dtrain::addresses_of)
@@ -43,7 +43,7 @@ std::string port_holder(const RendezvousPoint& rendezvous) {
     return holder.empty() ? "" : " (" + holder + ")";
 }
 
-/// A node's ranks execute what was typed there, as with Paddle and torchrun, not node 0's command.
+/// A node's ranks execute the command typed there, as with Paddle and torchrun, not node 0's command.
 void report_own_command(Environment& for_daemon, const Options& options, const Environment& environment) {
     cluster::set_long(for_daemon, "DTRAIN_NODE_PROGRAM", shell_line(program_of(options, environment)));
     for_daemon.set("DTRAIN_NODE_WORKING_DIR", fs::current_path().string());
@@ -74,7 +74,7 @@ link::AgentOptions agent_options(const RendezvousPoint& rendezvous, const link::
             .holder = [rendezvous] { return port_holder(rendezvous); }};
 }
 
-/// Lets this machine be inspected, by the program that is installed here.
+/// Runs the inspection program that is installed on this machine.
 class MachineInspection {
   public:
     MachineInspection(std::string coordinator, const Environment& environment)

@@ -14,25 +14,25 @@
 
 namespace dtrain::launch {
 
-/// This machine's part of a job that node 0 drives; returns the job's exit status.
-/// @param request what this machine is and has
+/// Runs this machine's part of a job that node 0 coordinates; returns the job's exit status.
+/// @param request this machine's info for the coordinator
 int follow_coordinator(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                        const Options& options, const Environment& environment);
 
-/// This machine's part of --check where node 0 looks at all; returns its exit status, or nothing where node 0
-/// is not there and `must_leave` says so.
+/// Runs this machine's part of a --check in which node 0 inspects all nodes; returns its exit status, or
+/// nothing if node 0 is not there and `must_leave` returns true.
 std::optional<int> follow_check(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                                 const Options& options, const Environment& environment,
                                 const std::function<bool()>& must_leave);
 
-/// What makes this machine leave a job that goes on.
+/// Conditions under which this machine leaves a job that continues without it.
 struct Leaving {
-    std::function<bool()> must_leave;           ///< asked often
-    std::function<void(int signal)> on_signal;  ///< that asks this node to go
+    std::function<bool()> must_leave;           ///< polled
+    std::function<void(int signal)> on_signal;  ///< called on a signal that asks this node to leave
 };
 
-/// As follow_coordinator, of a start of the job that is not all of it.
-/// @throws UsageError when it cannot follow node 0, which has to do without then
+/// Like follow_coordinator(), for one start of an elastic job.
+/// @throws UsageError if it cannot follow node 0, which then has to do without this node
 link::Followed follow_start(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                             const Options& options, const Environment& environment, const Leaving& leaving);
 

@@ -18,7 +18,7 @@ using cluster::Event;
 struct Place {
     std::string where;
     std::vector<int> ranks;
-    std::int64_t since_us = 0;  ///< of the first of them
+    std::int64_t since_us = 0;  ///< of the rank that became idle first
 };
 
 std::int64_t since_us(const Event& event) {

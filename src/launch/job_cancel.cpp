@@ -74,14 +74,14 @@ void signal_running(const JobRecord& record, const KnownJobs& jobs, bool now) {
         remove_traces(jobs.folder(), record);
         throw Error(fmt::format("job {} is gone already", full_name(record)));
     }
-    // As a person who presses Ctrl-C twice; but two equal signals may arrive as one.
+    // Like pressing Ctrl-C twice, but with different signals, since two equal ones may be merged.
     if (now) send(record, SIGINT);
     send(record, SIGTERM);
 }
 
 int see_it_end(const JobRecord& record, const KnownJobs& jobs) {
     wait_until([&] { return !is_running(record); }, milliseconds{20}, record.job);
-    remove_traces(jobs.folder(), record);  // of a launcher that could not do it itself
+    remove_traces(jobs.folder(), record);  // in case the launcher could not remove them itself
     say_ended(record);
     return 0;
 }
@@ -93,7 +93,7 @@ int cancel_by_step(const JobRecord& record, const KnownJobs& jobs, const std::ve
     const auto has_ended = [&] {
         return !std::filesystem::exists(file) || left_the_queue(record, environment);
     };
-    // A step that was killed with the job did what it was for.
+    // The step may have been killed together with the job, which is a success.
     if (!told.status.success() && !comes_true(has_ended, time_to_cancel))
         throw Error(fmt::format("job {} cannot be cancelled: {}", record.job, one_line(trimmed(told.err))));
     wait_until(has_ended, milliseconds{500}, record.job);

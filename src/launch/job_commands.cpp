@@ -33,9 +33,9 @@ struct JobCommand {
     bool follow = false;
     bool json = false;
     bool now = false;
-    bool here = false;                ///< never asked of another machine
-    bool without_waiting = false;     ///< until a cancelled job has ended
-    std::optional<std::string> text;  ///< of --help
+    bool here = false;                ///< do not forward to another machine
+    bool without_waiting = false;     ///< do not wait until a cancelled job has ended
+    std::optional<std::string> text;  ///< output of --help
 };
 
 const CommandRow& row_of(std::string_view name) {
@@ -73,7 +73,7 @@ std::optional<cluster::RankList> ranks_of(const JobCommand& command) {
     }
 }
 
-/// The same command on the machine of the job's launcher.
+/// The same command, for the machine of the job's launcher.
 std::vector<std::string> args_there(const JobRecord& record, const std::vector<std::string>& arguments) {
     std::vector<std::string> args{this_executable().string(), arguments.front(), "--here"};
     for (auto arg = arguments.begin() + 1; arg != arguments.end(); ++arg)
@@ -140,7 +140,7 @@ int run_job_command(const std::vector<std::string>& arguments, const Environment
         write_all(STDOUT_FILENO, *command.text);
         return 0;
     }
-    ranks_of(command);  // before anything is asked of anybody
+    ranks_of(command);  // checks the ranks before any launcher is asked
     const KnownJobs jobs(environment);
     if (command.name == "status") return show_status(command, jobs);
     const auto record = jobs.find(command.job);

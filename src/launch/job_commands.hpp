@@ -13,30 +13,30 @@
 
 namespace dtrain::launch {
 
-/// Whether a command line is about a job that exists: `status`, `logs`, `stacks` or `cancel`. A script of
-/// such a name is started as ./status.
+/// Whether a command line is about an existing job: `status`, `logs`, `stacks` or `cancel`. A script of such
+/// a name is started as ./status.
 bool is_job_command(const std::vector<std::string>& arguments);
 
-/// @throws UsageError for a command line that is wrong, and for a job that does not exist
+/// @throws UsageError for an invalid command line, or a job that does not exist
 int run_job_command(const std::vector<std::string>& arguments, const Environment& environment);
 
 struct LogOptions {
     bool follow = false;
-    std::optional<cluster::RankList> ranks;  ///< not given: the one that speaks for the job
+    std::optional<cluster::RankList> ranks;  ///< not given: the job's main rank (rank 0 or worker 0)
 };
 
-/// The commands about a job whose launcher runs on this machine.
+/// Commands about a job whose launcher runs on this machine.
 int show_logs(const JobRecord& record, const LogOptions& options);
 int show_stacks(const JobRecord& record, const cluster::RankList& ranks);
-/// What `cancel` does first: its launcher is told to end it, gently or `now`.
-/// @throws Error when there is no launcher any more
+/// First part of `cancel`: tells the launcher to end the job, gently or `now`.
+/// @throws Error if the launcher is gone
 void signal_running(const JobRecord& record, const KnownJobs& jobs, bool now);
-/// And then: returns when the launcher has ended.
+/// Second part of `cancel`: returns when the launcher has ended.
 int see_it_end(const JobRecord& record, const KnownJobs& jobs);
-/// One whose launcher is told by `command`, which is a step of the job.
+/// Cancels a job by running `command` as a step of the job.
 int cancel_by_step(const JobRecord& record, const KnownJobs& jobs, const std::vector<std::string>& command,
                    const Environment& environment);
-/// One that has no launcher (yet).
+/// Cancels a job that has no launcher (yet).
 int cancel_in_queue(const JobRecord& record, const KnownJobs& jobs, bool now, const Environment& environment);
 
 }  // namespace dtrain::launch

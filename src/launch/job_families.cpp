@@ -50,7 +50,7 @@ Labels label_of(int rank) {
     return {{"rank", std::to_string(rank)}};
 }
 
-/// Of those ranks of which there is a value.
+/// Adds a sample for each rank that has a value.
 template <class Value>
 void add_of_ranks(std::vector<Family>& families, const char* name, const char* help,
                   const std::vector<MeasuredRank>& ranks, const Value& value) {
@@ -64,7 +64,7 @@ std::optional<double> seconds_if_known(std::int64_t us) {
     return us > 0 ? std::optional(in_seconds(us)) : std::nullopt;
 }
 
-/// Nothing of a rank that runs, and of one whose program could not be started.
+/// Nothing for a rank that runs, or whose program could not be started.
 std::optional<double> exit_status_of(const RankView& rank) {
     const ExitStatus status{.code = rank.code, .signal = rank.signal};
     if (status.success() && rank.state != "done") return std::nullopt;

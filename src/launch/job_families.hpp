@@ -12,10 +12,10 @@
 #include "launch/job_view.hpp"
 #include "scrape/family.hpp"
 
-/// What Prometheus is told of a job by its launcher. All of it is pure.
+/// The metrics of a job that its launcher exports to Prometheus. Pure.
 namespace dtrain::launch {
 
-/// What stays the same from the job's beginning to its end.
+/// What does not change during the job.
 struct JobIdentity {
     std::string name;
     std::string program;
@@ -29,28 +29,28 @@ struct JobIdentity {
 struct MeasuredRank {
     RankView view;
     bool has_log_here = false;      ///< on the launcher's machine
-    std::int64_t started_us = 0;    ///< since 1970, as its node has it; 0: not yet
-    std::int64_t heartbeat_us = 0;  ///< when the launcher heard the last one; 0: none yet, or it gives none
+    std::int64_t started_us = 0;    ///< since 1970, by its node's clock; 0: not started yet
+    std::int64_t heartbeat_us = 0;  ///< when the launcher received the last heartbeat; 0: none
 };
 
 struct JobSnapshot {
     JobIdentity identity;
-    /// waiting: for launchers of other nodes, or between two starts; following: another launcher drives the
-    /// job; starting, running, stopping
+    /// waiting: for launchers of other nodes, or between two starts; following: another launcher coordinates
+    /// the job; starting, running, stopping
     std::string state = "waiting";
     int restarts = 0;
-    std::int64_t attempt_began_us = 0;  ///< 0: not yet
+    std::int64_t attempt_began_us = 0;  ///< 0: not started yet
     std::vector<MeasuredRank> ranks;
     std::map<std::string, std::uint64_t> gpu_errors;  ///< by host, since the job began
 
     struct Failures {
-        std::string host;  ///< of the last one
+        std::string host;  ///< host of the last failure
         std::uint64_t count = 0;
     };
     std::map<int, Failures> failures;  ///< by rank, since the job began
 };
 
-/// When a file was written last, in seconds since 1970; nothing when it is not there.
+/// Time of a file's last modification, in seconds since 1970; nothing if the file does not exist.
 using WrittenAt = std::function<std::optional<double>(const std::string& path)>;
 
 std::vector<scrape::Family> families_of(const JobSnapshot& job, std::int64_t now_us,

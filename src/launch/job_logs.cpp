@@ -25,9 +25,9 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds poll_interval{100};
 constexpr std::chrono::seconds clock_skew{60};
-constexpr std::chrono::seconds time_to_begin{5};  ///< of a log on another node, until it is missed
+constexpr std::chrono::seconds time_to_begin{5};  ///< then a log on another node counts as missing
 
-/// Rank 0, or in a parameter-server job worker 0.
+/// The main rank: rank 0, or worker 0 in a parameter-server job.
 int speaker_of(const JobView& view) {
     const auto worker = std::find_if(view.ranks.begin(), view.ranks.end(), [](const RankView& rank) {
         return rank.role == "worker" && rank.number == 0;
@@ -46,15 +46,15 @@ std::vector<RankView> chosen(const JobView& view, const std::optional<cluster::R
     return out;
 }
 
-/// Whether a path of another node is that node's file here too, and not one that an earlier job left on this
-/// machine's own disk.
+/// Whether the path of another node's log names the same file here, and not one that an earlier job left on
+/// this machine's own disk.
 bool is_shared(const std::string& log, std::int64_t job_began_us) {
     struct stat file {};
     return ::stat(log.c_str(), &file) == 0 &&
            std::chrono::seconds(file.st_mtim.tv_sec) + clock_skew >= std::chrono::microseconds(job_began_us);
 }
 
-/// Logs of ranks. Those of other nodes may be out of sight, or not begun yet.
+/// Logs of ranks. Logs of other nodes may not be visible here, or not exist yet.
 class RankLogs {
   public:
     RankLogs(const std::vector<RankView>& ranks, std::int64_t job_began_us)
@@ -62,14 +62,14 @@ class RankLogs {
         poll();
     }
 
-    /// Shows what has come. False when nobody reads any more.
+    /// Prints new content. False if the reader of stdout is gone.
     /// @param complete nothing will follow
     bool show(bool complete) {
         if (!unseen_.empty()) poll();
         return std::ranges::all_of(seen_, [&](LogTail& tail) { return tail.show(STDOUT_FILENO, complete); });
     }
 
-    /// Says once which logs are not seen. True when all are.
+    /// Reports once which logs are not visible. True if all are.
     bool report_unseen() {
         if (std::exchange(reported_, true)) return unseen_.empty();
         for (const auto& rank : unseen_)
@@ -98,7 +98,7 @@ class RankLogs {
     bool reported_ = false;
 };
 
-/// The job's exit status; nothing when its launcher is gone without one.
+/// The job's exit status; nothing if its launcher ended without sending one.
 std::optional<int> status_in(ControlClient& end) {
     const auto line = end.read_line(milliseconds{0});
     if (!line) return std::nullopt;
@@ -112,7 +112,7 @@ int follow(const JobRecord& record, RankLogs& logs) {
     ControlClient end(record, "end");
     const auto began = std::chrono::steady_clock::now();
     for (;;) {
-        if (!logs.show(false)) return 0;  // nobody reads any more
+        if (!logs.show(false)) return 0;  // the reader of stdout is gone
         if (std::chrono::steady_clock::now() - began > time_to_begin) logs.report_unseen();
         pollfd sources[]{{end.fd(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
         ::poll(sources, 2, static_cast<int>(poll_interval.count()));

@@ -13,18 +13,18 @@
 
 namespace dtrain::launch {
 
-/// A job's metrics: told by the thread that drives the job, asked by the one that serves Prometheus.
+/// A job's metrics: updated by the thread that drives the job, read by the one that serves Prometheus.
 class JobMetrics {
   public:
     explicit JobMetrics(JobIdentity identity);
 
-    /// Another launcher drives the job, or this one waits for the next start.
+    /// Sets the job's state: another launcher coordinates the job, or this one waits for the next start.
     void be(const char* state);
 
-    /// A start begins.
+    /// Begins a start of the job.
     void begin(const std::vector<PlannedRank>& planned, int restarts);
     void take(const cluster::Event& event, const JobState& job);
-    /// It is being stopped, or ends.
+    /// The job is being stopped, or ends.
     void stop() { be("stopping"); }
 
     std::vector<scrape::Family> families() const;
@@ -32,8 +32,8 @@ class JobMetrics {
   private:
     mutable std::mutex mutex_;
     JobSnapshot now_;
-    std::vector<PlannedRank> planned_;  ///< used by the driving thread alone
-    std::size_t known_gpu_errors_ = 0;  ///< of this start
+    std::vector<PlannedRank> planned_;  ///< used only by the thread that drives the job
+    std::size_t known_gpu_errors_ = 0;  ///< in this start
 };
 
 }  // namespace dtrain::launch

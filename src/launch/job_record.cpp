@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view extension = ".json";
 constexpr const char* pid_space_key = "pid_space";
-constexpr std::uintmax_t largest_record = 4 * 1024 * 1024;  // 10,000 nodes with long names
+constexpr std::uintmax_t largest_record = 4 * 1024 * 1024;  // enough for 10,000 nodes with long names
 constexpr std::string_view letters_of_files =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-[]";
 
@@ -44,7 +44,7 @@ bool is_own_file(const fs::path& path) {
            static_cast<std::uintmax_t>(info.st_size) <= largest_record;
 }
 
-/// "12.ctl" is also called 12.
+/// "12.ctl" is also called "12".
 std::string_view number_of(std::string_view scheduler_job) {
     return scheduler_job.substr(0, scheduler_job.find('.'));
 }
@@ -60,7 +60,7 @@ std::string to_json(const JobRecord& record) {
 std::optional<JobRecord> parse_record(std::string_view text) {
     return read_json(text, [](const nlohmann::json& json) {
         auto record = json.get<JobRecord>();
-        record.pid_space = json.value(pid_space_key, "");  // which records of dtrain 0.1 have not
+        record.pid_space = json.value(pid_space_key, "");  // missing in records of dtrain 0.1
         return record;
     });
 }

@@ -22,9 +22,10 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds workers_limit{60'000};  // theirs is 30 s, and then only the kernel is asked
+constexpr milliseconds workers_limit{60'000};  // the workers' own limit is 30 s, after which they only ask
+                                               // the kernel
 
-/// What a rank told, as it is shown.
+/// Formats the answer of a rank.
 std::string shown(const Json& told) {
     const auto rank = told.at("rank").get<int>();
     const auto host = told.at("host").get<std::string>();

@@ -129,7 +129,7 @@ std::vector<JobStatus> parse_statuses(std::string_view text) {
             if (auto& view = jobs.back().view) view->state = jobs.back().state;
         }
     } catch (const OrderedJson::exception&) {
-        return {};  // not the words of a dtrain-launch
+        return {};  // not the output of a dtrain-launch
     }
     return jobs;
 }

@@ -11,13 +11,13 @@
 #include "launch/job_state.hpp"
 #include "launch/report.hpp"
 
-/// A job as its launcher describes it to those who ask. All of it is pure.
+/// A launcher's description of its job for clients. Pure.
 namespace dtrain::launch {
 
-/// What the plan says of a rank, and where its log began.
+/// The plan's info about a rank, and where its log began.
 struct PlannedRank {
     RankInfo info;
-    std::uintmax_t log_begin = 0;  ///< bytes of earlier runs; known of logs of this machine only
+    std::uintmax_t log_begin = 0;  ///< bytes of earlier runs; known only for logs on this machine
 };
 
 std::vector<PlannedRank> planned_ranks(const std::vector<RankInfo>& info,
@@ -26,11 +26,11 @@ std::vector<PlannedRank> planned_ranks(const std::vector<RankInfo>& info,
 struct RankView {
     int rank = 0;
     std::string role;
-    int number = 0;  ///< among those of its role
+    int number = 0;  ///< index within its role
     std::string host;
-    int pid = 0;        ///< of its program; 0: not known
+    int pid = 0;        ///< of its program; 0: unknown
     std::string state;  ///< starting, running, idle, done, failed, stopped
-    int code = 0;       ///< of one that failed or was stopped
+    int code = 0;       ///< exit code of a rank that failed or was stopped
     int signal = 0;
     std::string log;  ///< on that host
     std::uintmax_t log_begin = 0;

@@ -46,7 +46,7 @@ std::optional<link::Refused> other_version(const link::JoinRequest& request) {
     return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", request.version, version)};
 }
 
-/// The ranks of a node of a parameter-server job do not follow each other.
+/// In a parameter-server job the ranks of a node are not contiguous.
 std::string members_text(const NodePlan& node) {
     std::vector<std::string> parts;
     for (const auto role : {cluster::Role::server, cluster::Role::worker, cluster::Role::heter_worker}) {
@@ -93,7 +93,7 @@ std::string in_quotes(const std::string& arg) {
     return '"' + one_line(arg, max_shown) + '"';
 }
 
-/// The first argument of a command that is not node 0's; "" when all are.
+/// The first argument that differs from node 0's command; "" if there is none.
 std::string other_word(std::vector<std::string> own, std::vector<std::string> of_coordinator) {
     const auto [at, at_coordinator] =
         std::mismatch(own.begin(), own.end(), of_coordinator.begin(), of_coordinator.end());

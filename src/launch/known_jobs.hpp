@@ -17,25 +17,25 @@ namespace dtrain::launch {
 /// The jobs of this user, running or in a queue.
 class KnownJobs {
   public:
-    /// @throws UsageError where no folder can hold their records
+    /// @throws UsageError if no folder can hold their records
     explicit KnownJobs(const Environment& environment);
 
     const std::filesystem::path& folder() const { return folder_; }
 
-    /// The job that is called so; also one that only the scheduler knows.
-    /// @throws UsageError when there is none, or several
+    /// The job with this name or number, including jobs that only the scheduler knows.
+    /// @throws UsageError if there is none, or more than one
     JobRecord find(const std::string& arg) const;
 
-    /// How a job is now.
+    /// The current status of a job.
     /// @param with_ranks rank by rank
     JobStatus examine(const JobRecord& record, bool with_ranks) const;
 
-    /// All of them.
+    /// The status of all jobs.
     std::vector<JobStatus> examine_all() const;
-    /// Those whose launcher runs on this machine.
+    /// The status of the jobs whose launcher runs on this machine.
     std::vector<JobStatus> examine_own() const;
 
-    /// Takes away what jobs left that are no more.
+    /// Removes the files of jobs that no longer exist.
     void forget(const std::vector<JobStatus>& jobs) const;
 
   private:
@@ -45,7 +45,7 @@ class KnownJobs {
 
     const Environment& environment_;
     std::filesystem::path folder_;
-    std::vector<JobRecord> records_;  ///< without submitted jobs whose launcher has one
+    std::vector<JobRecord> records_;  ///< without submitted jobs whose launcher has its own record
 };
 
 }  // namespace dtrain::launch

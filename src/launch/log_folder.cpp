@@ -52,13 +52,13 @@ LogFolderClaim::LogFolderClaim(const std::string& folder, const std::string& who
     auto opened = open_log_file(path, 0600, folders);
     if (opened.error == ELOOP || opened.error == EPERM)
         throw UsageError(fmt::format("cannot write {}: {}", path, opened.why));
-    if (!opened.file.valid()) return;  // the folder is somebody else's: nothing to tell
+    if (!opened.file.valid()) return;  // the folder belongs to somebody else: nothing to record
     file_ = std::move(opened.file);
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) == 0) {
         if (::ftruncate(file_.get(), 0) == 0) write_all(file_.get(), who + "\n");
         return;
     }
-    if (errno != EWOULDBLOCK) return;  // a file system without locks
+    if (errno != EWOULDBLOCK) return;  // the file system does not support locks
     std::string text(256, '\0');
     const auto got = ::pread(file_.get(), text.data(), text.size(), 0);
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);

@@ -16,23 +16,22 @@ namespace dtrain::launch {
 /// A job's id: --job_id when given, else the scheduler's, else `otherwise`.
 std::string job_name(const Options& options, const Environment& environment, const std::string& otherwise);
 
-/// --log_dir with %j replaced by the job's id;
-/// "%%" is a percent sign.
+/// --log_dir with %j replaced by the job's id and %% by a percent sign.
 std::string expanded_log_dir(const Options& options, const Environment& environment,
                              const std::string& otherwise);
 
-/// Makes the folder of a job's logs.
-/// @throws UsageError when it cannot be made or written to, or should not be trusted.
+/// Creates the folder of a job's logs.
+/// @throws UsageError if it cannot be created or written to, or cannot be trusted.
 void make_log_folder(const std::string& folder, LogFolders folders);
 
-/// Tells that a live job writes into a folder, for as long as the object lives.
+/// Marks a folder as used by a running job, for as long as the object lives.
 class LogFolderClaim {
   public:
-    /// @param who of this job, for those who find the folder claimed
-    /// @throws UsageError when the claim would be written into a file that somebody else chose
+    /// @param who describes this job to others that find the folder claimed
+    /// @throws UsageError if the claim would be written into a file that somebody else chose
     LogFolderClaim(const std::string& folder, const std::string& who, LogFolders folders);
 
-    /// Who has the folder already, or nothing.
+    /// The job that already uses the folder, or nothing.
     const std::optional<std::string>& other() const { return other_; }
 
   private:

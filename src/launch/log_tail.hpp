@@ -11,15 +11,15 @@
 
 namespace dtrain::launch {
 
-/// What a log holds from some place on, also what is appended later, also when the log begins anew in another
-/// file of that name.
+/// Follows a log from an offset on: prints its content and what is appended later, even if the log is
+/// recreated as another file of that name.
 class LogTail {
   public:
-    /// @param prefix before each line; "": the log byte for byte
+    /// @param prefix printed before each line; "": the log is copied byte for byte
     LogTail(std::filesystem::path log, std::uintmax_t begin, std::string prefix);
 
-    /// Shows what has come. False when nobody reads any more.
-    /// @param complete nothing will follow: a line without an end is shown, too
+    /// Prints new content. False if the reader of the console is gone.
+    /// @param complete nothing will follow: an unfinished last line is printed, too
     bool show(int console, bool complete);
 
   private:
@@ -31,7 +31,7 @@ class LogTail {
     off_t at_;
     std::string prefix_;
     FileDescriptor file_;
-    std::string pending_;  ///< read, and not shown yet
+    std::string pending_;  ///< read, and not printed yet
 };
 
 }  // namespace dtrain::launch

@@ -19,7 +19,7 @@ std::string cut(std::string_view line, std::size_t length) {
     return line.size() <= length ? std::string(line) : std::string(line.substr(0, length)) + " ...";
 }
 
-/// What is left on a terminal of a line with carriage returns in it.
+/// The part of a line with carriage returns that remains visible on a terminal.
 std::string_view shown_part(std::string_view line) {
     while (line.ends_with('\r')) line.remove_suffix(1);
     const auto overwritten = line.rfind('\r');
@@ -33,7 +33,7 @@ std::string_view without_rank_prefix(std::string_view line) {
     return line.substr(end + 3);
 }
 
-/// "  File "a.py", line 3, in f", which is always indented.
+/// Matches "  File "a.py", line 3, in f", which is always indented.
 bool is_frame(std::string_view line) {
     const auto begin = line.find_first_not_of(' ');
     return begin != 0 && begin != std::string_view::npos && line.substr(begin).starts_with("File \"");

@@ -9,7 +9,7 @@
 
 namespace dtrain::launch {
 
-/// What an exit status usually means and where to look, for a person who has not seen it before; nothing for
+/// What an exit status usually means and where to look, for people who see it for the first time; nothing for
 /// statuses that only the program itself can explain. Pure.
 std::optional<std::string> usual_meaning(const ExitStatus& status);
 

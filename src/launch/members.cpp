@@ -47,7 +47,7 @@ std::vector<MemberPlace> spread(int count, const std::vector<std::string>& hosts
     return out;
 }
 
-/// The members that a number, a list, or both alike give.
+/// The members given by a number, a list, or both, which must agree.
 std::vector<MemberPlace> members(std::optional<int> number, const std::string& list,
                                  const char* number_option, const char* list_option,
                                  const std::vector<std::string>& hosts) {
@@ -96,7 +96,7 @@ std::vector<StagePlaces> stages_of(const Options& options, const std::vector<std
     return out;
 }
 
-/// Addresses that the user wrote, each with the option that has it.
+/// Addresses given by the user, each with its option.
 class WrittenAddresses {
   public:
     void add(std::string_view option, const std::string& host, std::optional<int> port) {
@@ -126,7 +126,7 @@ void refuse_repeated(const ServerJobPlaces& job, std::optional<int> http_port) {
     written.add(option, job.servers.front().host, http_port);
 }
 
-/// @param http_port taken on the first server's host
+/// @param http_port already taken on the first server's host
 void give_ports(const std::vector<MemberPlace*>& all, int first_port, std::optional<int> http_port) {
     std::set<std::pair<std::string, int>> taken;
     for (const auto* member : all)
@@ -138,7 +138,7 @@ void give_ports(const std::vector<MemberPlace*>& all, int first_port, std::optio
         if (member->port) continue;
         member->port = mine;
         while (!taken.emplace(member->host, *member->port).second) member->port = port++;
-        (void)cluster::format_address(member->host, *member->port);  // refuses what is no port
+        (void)cluster::format_address(member->host, *member->port);  // throws if it is not a valid port
     }
 }
 
@@ -196,7 +196,7 @@ ServerJobPlaces server_job_places(const Options& options, int first_port,
         .one_machine = hosts == std::vector<std::string>{this_machine} && options.servers.empty() &&
                        options.workers.empty() && options.heter_workers.empty()};
     refuse_repeated(job, options.http_port);
-    // Free ports of the one machine are better than computed ones.
+    // Free ports are better than computed ones, and possible on a single machine.
     if (!job.one_machine || options.start_port) give_ports(in_rank_order(job), first_port, options.http_port);
     return job;
 }

@@ -13,12 +13,12 @@
 
 namespace dtrain::launch {
 
-/// Where one rank of a parameter-server job runs, before ports are known.
+/// Where one rank of a parameter-server job runs, before its port is known.
 struct MemberPlace {
     std::string host;
-    std::optional<int> port;          ///< nothing: any free one of this machine
-    bool own_choice = false;          ///< the user wrote the port
-    std::optional<std::size_t> node;  ///< of those that joined at --master; nothing: the host tells
+    std::optional<int> port;          ///< nothing: any free port of this machine
+    bool own_choice = false;          ///< the user gave the port
+    std::optional<std::size_t> node;  ///< index among the nodes joined at --master; nothing: see `host`
 };
 
 struct StagePlaces {
@@ -26,42 +26,43 @@ struct StagePlaces {
     std::vector<MemberPlace> members;
 };
 
-/// Who is in a parameter-server job: the documents' numbers (--server_num ... on this machine) or lists.
+/// The members of a parameter-server job: given by Paddle's numbers (--server_num ... on this machine) or
+/// lists.
 struct ServerJobPlaces {
     std::vector<MemberPlace> servers;
     std::vector<MemberPlace> workers;
     std::vector<StagePlaces> stages;
-    bool one_machine = false;  ///< made of numbers only
+    bool one_machine = false;  ///< all members are given by numbers
 };
 
 inline constexpr const char* this_machine = "127.0.0.1";
 
-/// The hosts that --servers, --workers and --heter_workers name, each once.
-/// @throws UsageError for an address that is none
+/// The hosts in --servers, --workers and --heter_workers, each once.
+/// @throws UsageError for an invalid address
 std::vector<std::string> hosts_of_lists(const Options& options);
 
 struct NumberWithoutList {
     std::string option;  ///< "--worker_num 2"
-    std::string list;    ///< the option that names them
+    std::string list;    ///< the option that would list these members
 };
 
-/// The first of the numbers of members that no list names.
+/// The first option that gives a number of members without a list.
 std::optional<NumberWithoutList> number_without_list(const Options& options);
 
-/// Lists may leave ports out: such a member gets `first_port` + its place in the whole job (servers, workers,
-/// stages), which every node computes alike without talking; ports that somebody else on the host has are
-/// skipped, and so is --http_port on the first server's host.
-/// @throws UsageError for an address that is none or twice in the job, counts that do not fit their lists,
-/// and stages that do not fit --heter_devices.
-/// @param hosts where the members of numbers go in turn
+/// Lists may omit ports. Such a member gets `first_port` plus its index in the whole job (servers, workers,
+/// stages), which every node computes alike without communication; ports of other members on the same host
+/// are skipped, and so is --http_port on the first server's host.
+/// @throws UsageError for an invalid or repeated address, counts that do not match their lists, and stages
+/// that do not match --heter_devices.
+/// @param hosts hosts to which members given by numbers are assigned in turn
 ServerJobPlaces server_job_places(const Options& options, int first_port,
                                   const std::vector<std::string>& hosts = {this_machine});
 
-/// Those of the nodes that joined at --master, node by node, which may be one host: each has `first_port` +
-/// its place in the whole job, but for ports that are taken as above.
+/// The members of the nodes that joined at --master, node by node; several nodes may share one host. Each
+/// gets `first_port` plus its index in the whole job, skipping taken ports as above.
 ServerJobPlaces joined_places(const Options& options, int first_port, const std::vector<JoinedNode>& nodes);
 
-/// Servers, workers, then stage by stage: the order of MPI's ranks.
+/// Servers, workers, then stage by stage: the order of the MPI ranks.
 std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places);
 
 }  // namespace dtrain::launch

@@ -16,7 +16,7 @@
 namespace dtrain::launch {
 namespace {
 
-/// An option that stands for a mode.
+/// A given option that implies a mode.
 struct Given {
     std::string words;  ///< "--server_num 2"
     bool heterogeneous = false;

@@ -20,10 +20,10 @@
 namespace dtrain::launch {
 namespace {
 
-/// Ranks that follow each other: a part of an MPMD command line.
+/// Contiguous ranks: a part of an MPMD command line.
 struct Part {
     cluster::Role role = cluster::Role::trainer;
-    std::string host;  ///< mpirun's name of the node where it must be told; "": it fills them in their order
+    std::string host;  ///< mpirun's name of the node, if needed; "": mpirun fills the nodes in order
     int ranks = 0;
 };
 
@@ -48,14 +48,15 @@ std::vector<Part> parts_of(const Plan& plan) {
     return parts;
 }
 
-/// What a job on several nodes needs besides. The links between mpirun and its daemons are asked for a sign
-/// of life, so that a dead node is noticed in seconds; Open MPI's own limits are 300 s and 180 s.
+/// Parameters for a job on several nodes. The connections between mpirun and its daemons use TCP keepalive,
+/// so that a dead node is noticed in seconds; Open MPI's own limits are 300 s and 180 s.
 std::vector<std::string> links_between_nodes(const Plan& plan, const std::string& agent) {
     std::vector<std::pair<std::string, std::string>> parameters{
         {"oob_tcp_keepalive_time", "5"}, {"oob_tcp_keepalive_intvl", "2"}, {"oob_tcp_keepalive_probes", "3"}};
     if (plan.remote_shell.empty())
         parameters.insert(parameters.begin(), {"plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=10 --"});
-    else  // which works on the first node only, and lives as long as the daemon that it starts
+    else  // a scheduler's remote shell works on the first node only, and lives as long as the daemon that it
+          // starts
         parameters.insert(parameters.begin(),
                           {{"plm_rsh_agent", fmt::format("{} --by {}", agent, plan.remote_shell)},
                            {"plm_rsh_no_tree_spawn", "1"},
@@ -65,7 +66,7 @@ std::vector<std::string> links_between_nodes(const Plan& plan, const std::string
     return argv;
 }
 
-/// What only somebody who has seen the machine can say.
+/// Variables whose values are known only after a machine has been inspected.
 constexpr std::array<const char*, 6> of_known_machines{"DTRAIN_CPUS",   "DTRAIN_NUMA",    "DTRAIN_THREADS",
                                                        "DTRAIN_SHARED", "DTRAIN_ADAPTER", "DTRAIN_VISIBLE"};
 
@@ -87,7 +88,7 @@ std::string hosts_with_slots(const Plan& plan) {
     return join(out, ",");
 }
 
-/// An address that names no other machine and that nobody asks a name server about.
+/// A loopback address that stands for a node and needs no name lookup.
 std::string stand_in(std::size_t node) {
     constexpr std::size_t last_numbers = 250;
     return fmt::format("127.1.{}.{}", node / last_numbers, 1 + node % last_numbers);
@@ -123,7 +124,7 @@ std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan) {
     std::vector<cluster::HostSlots> hosts;
     const auto names = mpirun_names(plan);
     for (const auto& node : plan.nodes)
-        // mpirun starts "localhost" itself, without any remote shell.
+        // mpirun starts "localhost" itself, without a remote shell.
         hosts.push_back({.host = plan.nodes.size() == 1 ? "localhost" : names[hosts.size()],
                          .slots = static_cast<int>(node.ranks.size())});
     return hosts;
@@ -143,7 +144,7 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
         separator = ":";
         if (!part.host.empty()) append(argv, {"--host", fmt::format("{}:{}", part.host, part.ranks)});
         if (several_nodes) {
-            // Not every node needs to have node 0's folder: workers go to the one of theirs.
+            // Not every node has node 0's folder: workers change into their own node's folder.
             append(argv, {"--wdir", plan.followed ? "/" : plan.working_dir});
             for (const auto& name : carried) append(argv, {"-x", name});
         }
@@ -195,7 +196,7 @@ Environment worker_environment(const Plan& plan, const Options& options, const s
     cluster::write_assignments(out, assignments);
     if (plan.nodes_place_themselves) let_nodes_place_themselves(out, plan);
     if (as_root) {
-        // Containers run as root; whoever starts dtrain-launch as root has made that choice.
+        // Containers run as root; who starts dtrain-launch as root has made that choice.
         out.set("OMPI_ALLOW_RUN_AS_ROOT", "1");
         out.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     }

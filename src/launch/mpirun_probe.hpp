@@ -10,13 +10,13 @@
 
 namespace dtrain::launch {
 
-/// `mpirun --version`, asked while this process does something else.
+/// Runs `mpirun --version` while this process does something else.
 class MpirunProbe {
   public:
-    /// @throws UsageError when there is no mpirun in PATH
+    /// @throws UsageError if there is no mpirun in PATH
     explicit MpirunProbe(const Environment& environment);
 
-    /// @throws UsageError when it is not Open MPI's
+    /// @throws UsageError if it is not Open MPI's
     void require_open_mpi();
 
   private:

@@ -30,7 +30,7 @@ std::vector<std::string> addresses_of_all(const std::vector<std::string>& hosts,
     return out;
 }
 
-/// Every address of the interface with a name, or the one that leads to the other nodes.
+/// Every address of the named interface, or the one that leads to the other nodes.
 std::vector<Interface> candidates(const std::vector<std::string>& hosts,
                                   const std::optional<std::string>& named, const NetworkQuestions& machine) {
     std::vector<Interface> out;
@@ -68,7 +68,7 @@ Environment mpi_network_variables(const std::vector<std::string>& hosts,
                                   const NetworkQuestions& machine) {
     Environment out;
     const bool one_machine =
-        std::set(hosts.begin(), hosts.end()).size() < 2;  // several launchers on it are nodes
+        std::set(hosts.begin(), hosts.end()).size() < 2;  // several launchers on one machine are nodes, too
     if (one_machine || (!named && names_of(machine.interfaces).size() < 2)) return out;
     const auto addresses = addresses_of_all(hosts, machine);
     for (const auto& interface : candidates(hosts, named, machine)) {
@@ -76,7 +76,7 @@ Environment mpi_network_variables(const std::vector<std::string>& hosts,
         if (!network) continue;
         constexpr std::array names{"OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include",
                                    "PRTE_MCA_prte_if_include"};
-        const auto excluded = [&](std::string name) {  // Open MPI refuses both at once
+        const auto excluded = [&](std::string name) {  // Open MPI refuses include and exclude lists together
             return environment.has(name.replace(name.find("include"), 7, "exclude"));
         };
         for (const char* name : names)

@@ -11,10 +11,10 @@
 
 #include "base/interfaces.hpp"
 
-/// The network that a job's nodes talk over.
+/// The network between a job's nodes.
 namespace dtrain::launch {
 
-/// What is asked of this machine about networks.
+/// Queries about this machine's networks.
 struct NetworkQuestions {
     std::vector<Interface> interfaces;
     std::function<std::vector<std::string>(const std::string& host)> addresses_of;
@@ -23,13 +23,13 @@ struct NetworkQuestions {
     static NetworkQuestions of_this_machine();
 };
 
-/// @throws UsageError listing the interfaces when this machine has no such one.
+/// @throws UsageError listing the interfaces if this machine has no interface of that name.
 void check_network_interface(const std::string& name, const std::vector<Interface>& interfaces);
 
-/// Keeps Open MPI 4.1 and 5.0 to the network of the nodes, where that is one network: by themselves they also
-/// try interfaces that have the same address on each node, and wait. Nothing for a job on one node, on a
-/// machine with one network, and for what `environment` sets already.
-/// @param named --network_interface; else the one that the kernel would use for the other nodes
+/// Variables that restrict Open MPI 4.1 and 5.0 to the nodes' network, if that is a single network: by
+/// default they also try interfaces that have the same address on each node, and block. Empty for a job on
+/// one node, on a machine with one network, and for variables that `environment` sets already.
+/// @param named --network_interface; else the interface that the kernel uses to reach the other nodes
 Environment mpi_network_variables(const std::vector<std::string>& hosts,
                                   const std::optional<std::string>& named, const Environment& environment,
                                   const NetworkQuestions& machine);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view loopback = "127.0.0.1";
 
-/// Four numbers of an IPv4 address, for sorting; names sort behind addresses.
+/// The four numbers of an IPv4 address, as a sort key; names sort after addresses.
 std::array<int, 4> ipv4_number(const std::string& host) {
     std::array<int, 4> out{256, 256, 256, 256};
     const auto parts = split(host, '.');

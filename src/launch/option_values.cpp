@@ -27,7 +27,7 @@ constexpr const char* option_with_host = "host";
                                  source.ends_with('=') ? "" : " ", text.empty() ? "\"\"" : text, wanted));
 }
 
-/// As Python's strtobool, which Paddle reads switches with.
+/// Like Python's strtobool, with which Paddle parses switches.
 bool as_bool(const std::string& text, const std::string& source) {
     const auto lower = lower_case(text);
     for (const char* yes : {"y", "yes", "t", "true", "on", "1"})

@@ -53,8 +53,8 @@ bool is_bool_arg(const std::string& typed_arg) {
     return arg == "true" || arg == "false" || arg == "0" || arg == "1";
 }
 
-/// The arguments with every option under its own name, and a switch and its value ("--log_overwrite True", as
-/// Paddle wants it) in one argument. Arguments from the script on stay as they are.
+/// The arguments with aliases replaced by the options' names, and a switch and its value ("--log_overwrite
+/// True", as in Paddle) joined into one argument. Arguments from the script on are unchanged.
 std::vector<std::string> with_own_names(const std::vector<std::string>& args) {
     std::vector<std::string> out;
     auto arg = args.begin();
@@ -111,7 +111,7 @@ std::string help_text(const OptionRow& row) {
     return text;
 }
 
-/// What stood on the command line, by row.
+/// The options given on the command line, by row.
 class Typed {
   public:
     explicit Typed(const std::vector<std::string>& arguments) {
@@ -133,7 +133,7 @@ class Typed {
         return values_[static_cast<std::size_t>(&row - option_table().data())];
     }
 
-    /// @param optional the options can mean something without a script
+    /// @param optional whether the options are valid without a script
     std::vector<std::string> script_and_arguments(bool optional) const {
         auto rest = app_.remaining();
         if (!rest.empty() && rest.front() == "--")
@@ -165,7 +165,7 @@ class Typed {
     std::optional<std::string> text_;
 };
 
-/// Puts values from ever stronger sources into the options.
+/// Assigns values from sources of increasing priority to the options.
 class Layers {
   public:
     Layers(ParsedOptions& out, const Environment& environment) : out_(out), environment_(environment) {}
@@ -215,9 +215,9 @@ class Layers {
         return value && !value->empty() ? value : std::nullopt;
     }
 
-    /// What an operator of Kubernetes gives each pod: the addresses of all ranks name the nodes.
+    /// Takes the nodes from the addresses of all ranks, which a Kubernetes operator gives each pod.
     void nodes_by_endpoints() {
-        if (environment_.has("PADDLE_TRAINERS")) return;  // PaddleCloud, which names its nodes itself
+        if (environment_.has("PADDLE_TRAINERS")) return;  // PaddleCloud, which names its nodes in another way
         if (out_.options.elastic_server || out_.options.master.value_or("").starts_with("etcd://")) return;
         for (const char* name : {"DISTRIBUTED_TRAINER_ENDPOINTS", "PADDLE_TRAINER_ENDPOINTS"}) {
             const auto list = variable(name);
@@ -227,7 +227,7 @@ class Layers {
                 const auto host = cluster::parse_address_of(name, *list, part).host;
                 if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
             }
-            // Otherwise they are left over from another job.
+            // Otherwise the endpoints are left over from another job.
             if (hosts.size() == 1 || !out_.options.host ||
                 std::find(hosts.begin(), hosts.end(), *out_.options.host) == hosts.end())
                 return;
@@ -237,7 +237,7 @@ class Layers {
         }
     }
 
-    /// Inside a rank of a job Paddle's variables describe that job.
+    /// Inside a rank of a job, Paddle's variables describe that job.
     bool describes_another_job(std::string_view name) const {
         return environment_.has("DTRAIN_JOB_TOKEN") && !name.starts_with("DTRAIN") &&
                !name.starts_with("FLAGS");
@@ -263,7 +263,7 @@ class Layers {
     const Environment& environment_;
 };
 
-/// Every option with its value and where that came from.
+/// Every option with its value and the value's origin.
 std::string info_text(const ParsedOptions& parsed) {
     std::string out = fmt::format("{:<20} {:<24} {}\n", "option", "value", "from");
     for (const auto& row : option_table()) {
@@ -290,8 +290,8 @@ std::optional<std::string> text_asked_for(const Typed& typed_options, const Pars
     return std::nullopt;
 }
 
-/// Options of dtrain-launch among the script's arguments, which may well have options of these names itself.
-/// Those that were given before the script are meant for both.
+/// Options of dtrain-launch among the script's arguments; the script may have options of the same names.
+/// Those that were also given before the script are meant for both.
 std::vector<std::string> options_behind_script(const Options& options, const Typed& typed_options) {
     const bool is_job_file = options.script.ends_with(".toml");
     std::vector<std::string> out;

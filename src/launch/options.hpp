@@ -13,15 +13,15 @@
 
 namespace dtrain::launch {
 
-/// A dtrain-launch command line, completed from settings files and variables. What each field means stands in
-/// the table of options (option_table.cpp).
+/// A dtrain-launch command line, completed from settings files and variables. The table of options
+/// (option_table.cpp) explains each field.
 struct Options {
     std::string log_dir = "log";
-    std::string run_mode;  ///< "" when not given: the other options tell
+    std::string run_mode;  ///< "" if not given: derived from the other options
     std::string job_id = "default";
     std::string log_level = "INFO";
     bool log_overwrite = false;
-    bool trust_log_dir = false;  ///< also when others can change it
+    bool trust_log_dir = false;  ///< even if other users can change it
     std::string backend = "auto";
     std::optional<std::string> gpus;
     std::optional<int> nproc_per_node;
@@ -34,7 +34,7 @@ struct Options {
     std::optional<std::string> host;
     std::optional<std::string> master;
     std::string nnodes = "1";
-    std::optional<int> rank;  ///< of the node
+    std::optional<int> rank;  ///< node rank
     bool sort_ip = false;
     std::optional<std::string> network_interface;
     std::optional<int> link_port;
@@ -73,7 +73,7 @@ struct Options {
     bool no_banner = false;
     std::vector<std::string> env;  ///< NAME or NAME=VALUE
     std::optional<std::string> env_file;
-    std::optional<std::string> setup;  ///< shell commands before the program
+    std::optional<std::string> setup;  ///< shell commands to run before the program
     std::optional<std::string> wrap;
     std::optional<std::string> wrap_ranks;
     std::optional<std::uintmax_t> log_max_size;  ///< bytes
@@ -83,14 +83,14 @@ struct Options {
     bool check = false;
     std::string dry_run;  ///< "", "table" or "json"
 
-    std::optional<std::string> time;  ///< of a job that is submitted
+    std::optional<std::string> time;  ///< time limit of a submitted job
     std::optional<std::string> partition;
     std::optional<std::string> account;
-    std::optional<int> cpus;  ///< of each of its nodes
+    std::optional<int> cpus;  ///< per node
     std::optional<std::string> modules;
     std::string scheduler = "auto";
     std::vector<std::string> sbatch;  ///< more options for sbatch
-    std::vector<std::string> qsub;    ///< and for qsub
+    std::vector<std::string> qsub;    ///< more options for qsub
 
     std::string script;
     std::vector<std::string> script_arguments;
@@ -100,7 +100,7 @@ struct Options {
 
 /// A value for an option from outside the command line.
 struct Setting {
-    std::string name;  ///< as typed, without the dashes
+    std::string name;  ///< as typed, without dashes
     std::string value;
     std::string origin;  ///< "/etc/dtrain.toml"
 };
@@ -108,14 +108,14 @@ struct Setting {
 struct ParsedOptions {
     Options options;
     std::optional<std::string> text;             ///< --help and the like: print this and exit with 0
-    std::map<std::string, std::string> origins;  ///< where each value that is no default came from
-    std::vector<std::string> notices;            ///< to be logged as warnings
-    std::vector<std::string> hints;              ///< to be logged as well: what may not be what was meant
+    std::map<std::string, std::string> origins;  ///< origin of each value that is not the default
+    std::vector<std::string> notices;            ///< logged as warnings
+    std::vector<std::string> hints;              ///< logged as hints: options that may be a mistake
 };
 
-/// Options end at the first argument that is none; everything after it belongs to the script. Later sources
-/// win: defaults, `settings` in their order, DTRAIN_* variables, the command line, and then, as with Paddle,
-/// the variables that override it. Pure.
+/// Parsing ends at the first argument that is not an option; everything after it belongs to the script. Later
+/// sources take precedence: defaults, `settings` in order, DTRAIN_* variables, the command line, and then, as
+/// with Paddle, the variables that override it. Pure.
 /// @throws UsageError with one line; for an unknown option it names the nearest known one.
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment,
                             const std::vector<Setting>& settings = {});

@@ -52,7 +52,7 @@ std::optional<std::string> OrderProbe::complaint(const std::vector<int>& absent)
         asking_.reset();
         return refusal.what();
     } catch (const UsageError&) {
-        asking_.reset();  // another key, or a name that nobody knows: that is told elsewhere
+        asking_.reset();  // another key, or an unknown name: reported elsewhere
     }
     return std::nullopt;
 }

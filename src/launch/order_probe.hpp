@@ -15,15 +15,15 @@
 
 namespace dtrain::launch {
 
-/// A node that does not come may take itself for node 0, its list being in another order. Finds out, beside
-/// other things, whether such a launcher waits there.
+/// A node that does not join may consider itself node 0 because its list is in another order. Checks in the
+/// background whether such a launcher waits there.
 class OrderProbe {
   public:
-    /// @param plan of this launcher, which is node 0
+    /// @param plan plan of this launcher, which is node 0
     OrderProbe(const Options& options, const Plan& plan, const Environment& environment);
 
-    /// What such a launcher says; nothing while none has said anything. Asks one of the absent nodes after
-    /// the other, and waits a moment at most.
+    /// The answer of such a launcher; nothing until one answers. Asks the absent nodes one after the other;
+    /// waits at most briefly.
     std::optional<std::string> complaint(const std::vector<int>& absent);
 
   private:

@@ -33,7 +33,7 @@ std::string absolute(const std::string& path) {
     return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-/// In the order of their first ranks.
+/// The nodes in the order of their first ranks.
 std::vector<MappedNode> mapped_nodes(const std::string& path, const std::string& content) {
     const auto nodes = read_json(content, [](const nlohmann::json& json) {
         std::vector<MappedNode> out;

@@ -26,9 +26,9 @@ using topology::VisibleGpu;
 using Devices = std::vector<VisibleGpu>;
 
 constexpr int max_ports_of_server_job = 1000;
-constexpr int max_rendezvous_ports = 3;  // behind those of a server job's ranks
+constexpr int max_rendezvous_ports = 3;  // on ports above those of a parameter-server job's ranks
 constexpr int tries_of_joined_nodes = 10;
-constexpr int paddles_first_port = 6170;  // where lists without ports begin, in Paddle too
+constexpr int paddles_first_port = 6170;  // first port for lists without ports, as in Paddle
 
 std::vector<std::string> warnings_about(const Devices& devices) {
     Devices unknown;
@@ -46,7 +46,7 @@ std::vector<std::string> hosts_of(const cluster::Allocation& allocation) {
     return out;
 }
 
-/// One rank before it has processors.
+/// One rank before its processors are assigned.
 struct RankSlot {
     RankPlan plan;
     Devices devices;
@@ -106,7 +106,7 @@ class PlanMaker {
         return std::move(plan_);
     }
 
-    /// What the other nodes' ranks have is theirs to say.
+    /// The other nodes report themselves which devices their ranks have.
     Plan of_joined_nodes() {
         plan_.own_node = 0;
         auto dealt = deal_devices(selected_, options_.nproc_per_node);
@@ -120,7 +120,7 @@ class PlanMaker {
         return std::move(plan_);
     }
 
-    /// @param rank of the first; then that of the next node's first
+    /// @param[in,out] rank first rank of this node; advanced to the next node's first rank
     std::vector<RankSlot> slots_of(const std::vector<Devices>& dealt, int& rank) const {
         std::vector<RankSlot> slots;
         for (const auto& devices : dealt) {
@@ -133,7 +133,7 @@ class PlanMaker {
         return slots;
     }
 
-    /// Ports that this machine has given away are found here, those of others when they start.
+    /// Only this machine's taken ports are detected here; those of other nodes are detected when they start.
     Plan of_joined_nodes_with_servers() {
         int ranks = max_rendezvous_ports;
         for (const auto& joined : input_.joined) ranks += joined.ranks;
@@ -172,7 +172,8 @@ class PlanMaker {
         return std::move(plan_);
     }
 
-    /// --worker_num and the like count on this machine, which a list beside them may call by another name.
+    /// Host for members given by --worker_num and the like, i.e. this machine, which a list may call by
+    /// another name.
     std::vector<std::string> host_of_numbers() const {
         const auto named = hosts_of_lists(options_);
         if (named.empty()) return {this_machine};
@@ -192,7 +193,7 @@ class PlanMaker {
         return {this_machine};
     }
 
-    /// salloc's shell is told no GPUs' names: Slurm numbers those that a node's tasks see from 0.
+    /// salloc's shell gets no GPU names: Slurm numbers the GPUs that a node's tasks see from 0.
     Devices visible() const {
         auto names = input_.environment.get("CUDA_VISIBLE_DEVICES");
         if (!names && input_.allocation) {
@@ -213,8 +214,8 @@ class PlanMaker {
                 static_cast<int>(std::find(visible_.begin(), visible_.end(), device) - visible_.begin()));
     }
 
-    /// How many processes a node gets; nothing: one for each GPU. One task a node is what people ask Slurm
-    /// for when a launcher is to start the rest.
+    /// The number of processes of a node; nothing: one for each GPU. One task per node is what users request
+    /// from Slurm if a launcher starts the ranks.
     std::optional<int> processes_on(std::size_t node) const {
         if (options_.nproc_per_node || options_.gpus || !input_.allocation) return options_.nproc_per_node;
         const auto& nodes = input_.allocation->nodes;
@@ -231,7 +232,7 @@ class PlanMaker {
         return tasks;
     }
 
-    /// --gpus of the handbook's first spelling is a count.
+    /// In the handbook's first spelling (Paddle 1.x) --gpus is a count.
     Devices selected() const {
         // Paddle's CPU-only mode, unless GPUs are asked for: torch trains on them over gloo, too.
         if (!options_.gpus) return options_.backend == "gloo" ? Devices{} : visible_;
@@ -247,7 +248,7 @@ class PlanMaker {
                 *wanted, nodes, nodes == 1 ? "is" : "are"));
     }
 
-    /// Ranks stand in the order of their lists; each node has those that its address is named for.
+    /// Ranks are in the order of their lists; each node gets those whose address names it.
     void fill_server_job(const ServerJobPlaces& places) {
         auto addresses = server_job_addresses(input_, places);
         plan_.servers = std::move(addresses.job);
@@ -296,13 +297,13 @@ class PlanMaker {
         return std::nullopt;
     }
 
-    /// Where a device stands in what the node's programs may see.
+    /// The index of a device among those visible to the node's programs.
     int position_of(const VisibleGpu& device) const {
         const auto& list = plan_.narrow ? selected_ : visible_;
         return static_cast<int>(std::find(list.begin(), list.end(), device) - list.begin());
     }
 
-    /// Of 10,000 nodes most are like the one before.
+    /// Cached, since most of 10,000 nodes equal the previous one.
     const std::vector<topology::Placement>& placed(const std::vector<std::vector<int>>& gpus_of_rank) {
         if (placements_.empty() || gpus_of_rank != placed_for_) {
             placements_ = topology::place(input_.machine, gpus_of_rank);

@@ -41,7 +41,7 @@ std::string to_table(const Plan& plan, const std::vector<std::string>& command) 
                  or_dash(numbers(rank.assignment.numa_nodes)), std::to_string(rank.assignment.threads),
                  or_dash(rank.assignment.adapter), rank.endpoint, rank.reason});
     if (!plan.servers)
-        for (auto& row : rows) row.erase(row.begin() + 1);  // everybody is a trainer
+        for (auto& row : rows) row.erase(row.begin() + 1);  // no role column: all ranks are trainers
     std::vector<std::size_t> widths(rows[0].size());
     for (const auto& row : rows)
         for (std::size_t column = 0; column < row.size(); ++column)

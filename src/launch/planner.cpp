@@ -40,7 +40,7 @@ std::vector<cluster::HostSlots> hostfile_of(const Options& options) {
     return cluster::parse_hostfile(*text);
 }
 
-/// PBS' own remote shell keeps the ranks under its control; a site without it has ssh.
+/// PBS' own remote shell keeps the ranks under its control; ssh is used if a site lacks it.
 std::string shell_of_pbs(const Environment& environment) {
     if (const auto found = find_in_path("pbs_tmrsh", environment)) return *found;
     const auto settings = read_file(environment.get_or("PBS_CONF_FILE", "/etc/pbs.conf"));
@@ -71,7 +71,7 @@ Planner::Planner(Options& options, const Environment& environment, bool names_no
     if (options.network_interface) check_network_interface(*options.network_interface, interfaces());
 }
 
-/// An allocation of Slurm or PBS names the nodes unless an option does.
+/// The allocation of Slurm or PBS provides the nodes unless an option names them.
 void Planner::ask_batch_system(Options& options) {
     allocation_ = cluster::slurm_allocation(environment_);
     const bool of_slurm = allocation_.has_value();
@@ -89,7 +89,7 @@ void Planner::ask_batch_system(Options& options) {
 }
 
 Plan Planner::plan(const Options& options, const std::vector<JoinedNode>& joined, int attempt) const {
-    std::vector<HeldPorts> held;  // until the plan is made: no port is given out twice
+    std::vector<HeldPorts> held;  // held until the plan is made, so that no port is handed out twice
     return make_plan(
         {.options = options,
          .environment = environment_,

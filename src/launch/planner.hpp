@@ -13,21 +13,20 @@
 
 namespace dtrain::launch {
 
-/// Makes this job's plans: knows the machine, the batch system and the files that the options speak of.
+/// Makes this job's plans from the machine, the batch system and the files that the options name.
 class Planner {
   public:
-    /// Looks at them, and completes `options` with what the batch system says.
-    /// @param environment the job's
-    /// @param names_nodes_later the job's nodes come from elsewhere, not from a batch system
-    /// @throws UsageError for whatever makes a start pointless: no Open MPI, no such script, no such
-    /// interface
+    /// Inspects these, and completes `options` with the batch system's info.
+    /// @param environment environment of the job
+    /// @param names_nodes_later the job's nodes are not provided by a batch system but named later
+    /// @throws UsageError if the job cannot start: no Open MPI, no such script, no such interface
     Planner(Options& options, const Environment& environment, bool names_nodes_later);
 
-    /// @param joined the nodes that came to --master
-    /// @param attempt how often ports were planned
+    /// @param joined the nodes that joined at --master
+    /// @param attempt number of times that ports were planned
     Plan plan(const Options& options, const std::vector<JoinedNode>& joined = {}, int attempt = 1) const;
 
-    /// As if there was no other machine.
+    /// Plans as if there were no other machine.
     Plan plan_of_this_machine(Options options) const;
 
     Engine engine() const { return engine_; }

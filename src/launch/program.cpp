@@ -34,7 +34,7 @@ std::vector<std::string> program_for(const std::string& script, const std::vecto
                                      const std::string& native_program, const FileQuestions& files) {
     std::vector<std::string> argv;
     if (script == "run_check" && !files.exists(script))
-        argv = {native_program};  // Paddle's own self test: the built-in example does for it
+        argv = {native_program};  // Paddle's self test: the built-in example replaces it
     else if (script.ends_with(".py") || script.ends_with(".toml")) {
         if (!files.exists(script)) throw UsageError(fmt::format("training script \"{}\" not found", script));
         if (script.ends_with(".py"))

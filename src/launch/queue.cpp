@@ -61,7 +61,7 @@ std::vector<QueuedJob> parse_qstat(std::string_view output) {
     // Job Id: 12.server
     //     job_state = Q
     //     comment = Not Running: Insufficient amount of resource: ncpus
-    // and with lines of 80 letters at most: what is longer goes on behind a tabulator.
+    // Lines have at most 80 characters; longer ones continue on the next line, after a tab.
     std::vector<QueuedJob> jobs;
     std::vector<std::string> lines;
     for (const auto& part : split(output, '\n'))
@@ -97,7 +97,7 @@ std::optional<std::vector<QueuedJob>> ask_queue(const std::string& scheduler,
     auto words = is_slurm ? squeue_command() : qstat_command(numbers);
     if (!find_in_path(words.front(), environment)) return std::nullopt;
     const auto answer = run_and_capture({.argv = std::move(words), .environment = environment}, answer_limit);
-    // qstat complains of each job that is over, and tells of the others all the same.
+    // qstat fails for each job that has ended, but still lists the others.
     if (!answer.status.success() && (is_slurm || answer.status.signal != 0)) return std::nullopt;
     auto jobs = is_slurm ? parse_squeue(answer.out) : parse_qstat(answer.out);
     std::erase_if(jobs, [&](const QueuedJob& job) {
@@ -110,7 +110,7 @@ std::optional<std::vector<QueuedJob>> ask_queue(const std::string& scheduler,
 
 std::vector<std::string> cancel_command(const std::string& scheduler, const std::string& number,
                                         bool gently) {
-    if (scheduler == "pbs") return {"qdel", number};  // SIGTERM first, and SIGKILL some seconds later
+    if (scheduler == "pbs") return {"qdel", number};  // sends SIGTERM first, and SIGKILL some seconds later
     if (gently) return {"scancel", "--batch", "--signal=TERM", number};
     return {"scancel", number};
 }

@@ -9,7 +9,7 @@
 
 #include <dtrain/environment.hpp>
 
-/// What Slurm or PBS says of jobs in its queue.
+/// Queries the queue of Slurm or PBS.
 namespace dtrain::launch {
 
 struct QueuedJob {
@@ -17,12 +17,12 @@ struct QueuedJob {
 
     std::string number;
     State state = State::pending;
-    std::string why;   ///< it is pending; "" when the scheduler does not say
-    std::string host;  ///< where its script runs; "" when it does not
+    std::string why;   ///< why it is pending; "" if the scheduler does not tell
+    std::string host;  ///< where its script runs; "" if it does not run
     friend bool operator==(const QueuedJob&, const QueuedJob&) = default;
 };
 
-/// The words whose output parse_squeue() and parse_qstat() read.
+/// The commands whose output parse_squeue() and parse_qstat() read.
 std::vector<std::string> squeue_command();
 std::vector<std::string> qstat_command(const std::vector<std::string>& numbers);
 
@@ -30,13 +30,13 @@ std::vector<std::string> qstat_command(const std::vector<std::string>& numbers);
 std::vector<QueuedJob> parse_squeue(std::string_view output);
 std::vector<QueuedJob> parse_qstat(std::string_view output);
 
-/// The jobs out of `numbers` that the scheduler ("slurm", "pbs") knows; nothing when it cannot be asked.
+/// The jobs in `numbers` that the scheduler ("slurm", "pbs") knows; nothing if it cannot be queried.
 std::optional<std::vector<QueuedJob>> ask_queue(const std::string& scheduler,
                                                 const std::vector<std::string>& numbers,
                                                 const Environment& environment);
 
-/// The command that takes a job out of the queue or ends it.
-/// @param gently its script gets SIGTERM, where the scheduler can do that
+/// The command that removes a job from the queue or ends it.
+/// @param gently send its script SIGTERM, if the scheduler can do that
 std::vector<std::string> cancel_command(const std::string& scheduler, const std::string& number, bool gently);
 
 }  // namespace dtrain::launch

@@ -9,16 +9,16 @@
 #include "launch/plan.hpp"
 #include "launch/report.hpp"
 
-/// What watching and reporting need to know of a plan's ranks.
+/// What watching and reporting need to know about a plan's ranks.
 namespace dtrain::launch {
 
-/// Servers and later stages work for the workers, and end with them.
+/// Servers and heterogeneous stages, which serve the workers and end with them.
 std::set<int> service_ranks_of(const Plan& plan);
 
-/// The ranks that speak for their nodes; none in a job on one node.
+/// The first rank of each node, which sends the node's heartbeats; empty in a job on one node.
 std::vector<int> first_ranks_of_nodes(const Plan& plan);
 
-/// @param own_name what this machine calls itself
+/// @param own_name host name of this machine
 std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name);
 
 }  // namespace dtrain::launch

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::chrono::seconds time_to_report{3};
 
-/// With --ips the same command runs on every node, so this one must be among them. Where node 0 waits, it
-/// waits for somebody who will not come: it is told.
+/// With --ips the same command runs on every node, so this machine must be among them. If node 0 waits for
+/// this node, it is told why this one does not join.
 void refuse_unnamed_machine(const Options& options, const Environment& environment, const Plan& plan) {
     if (plan.own_node || options.hostfile || plan.servers) return;
     auto briefly = options;
@@ -33,7 +33,7 @@ void refuse_unnamed_machine(const Options& options, const Environment& environme
         follow_start(rendezvous_of(options, plan.hosts()), join_request_of(plan, options, host_name(), 0),
                      briefly, environment, {});
     } catch (const Error&) {
-        // What is said here is enough for people on this node.
+        // The error below is enough for people on this node.
     }
     throw UsageError(fmt::format(
         "none of this machine's addresses is in --ips {}; name its address there with --host", options.ips));
@@ -41,12 +41,12 @@ void refuse_unnamed_machine(const Options& options, const Environment& environme
 
 Rendezvous meet_at_master(int count, const Options& options, const Environment& environment,
                           const Planner& planner, const std::function<void()>& follows) {
-    decide_mode(options);  // refuses what cannot meet here
+    decide_mode(options);  // refuses options that are not possible here
     const auto rendezvous = rendezvous_at_master(options);
     if (may_be_coordinator(options, rendezvous,
                            own_names(own_addresses(), {rendezvous.coordinator}, addresses_of))) {
         auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
-        // Of several launchers on one machine the first one gets the port.
+        // The first of several launchers on one machine gets the port.
         const bool another_is_coordinator = errno == EADDRINUSE && options.rank.value_or(-1) < 0;
         if (listener.valid())
             return {.agents = std::make_unique<Agents>(std::move(listener), rendezvous, count, options,
@@ -60,7 +60,7 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
     return {.followed = follow_coordinator(rendezvous, request, options, environment)};
 }
 
-/// This node's launcher is looked at by node 0's, unless there is none or ssh reaches that node.
+/// Lets node 0's launcher inspect this node, unless it does not answer or this node can reach it by ssh.
 std::optional<int> be_inspected(const Plan& plan, const Options& options, const Environment& environment) {
     auto patiently = options;
     patiently.start_timeout = std::max(options.start_timeout, Options().start_timeout);
@@ -83,7 +83,7 @@ Rendezvous lead(const Plan& plan, const RendezvousPoint& rendezvous, const Optio
 
 Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner,
                             const std::function<void()>& follows) {
-    if (planner.allocation()) return {};  // a scheduler's nodes are reached through it
+    if (planner.allocation()) return {};  // a scheduler's nodes are reached through the scheduler
     if (const int count = nodes_at_master(options); count > 0)
         return meet_at_master(count, options, environment, planner, follows);
     auto plan = planner.plan(options);
@@ -110,7 +110,7 @@ Rendezvous meet_for_check(const Options& options, const Environment& environment
     }
     const auto rendezvous = rendezvous_of(options, plan.hosts());
     auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
-    if (!listener.valid()) return {.plan = std::move(plan)};  // a job of this name runs here
+    if (!listener.valid()) return {.plan = std::move(plan)};  // port taken: a job of this name runs here
     Rendezvous out{.agents =
                        std::make_unique<Agents>(std::move(listener), rendezvous, plan, options, environment)};
     out.agents->gather_for_check();

@@ -14,30 +14,31 @@
 
 namespace dtrain::launch {
 
-/// What this launcher is among those of the job's nodes.
+/// This launcher's role among those of the job's nodes.
 struct Rendezvous {
-    std::optional<int> followed;     ///< it followed another one: the status of the job, which is over
-    std::unique_ptr<Agents> agents;  ///< it drives the job, and others follow
-    std::optional<Plan> plan;        ///< it drives the job: the plan, where nobody has to come first
+    std::optional<int> followed;     ///< it was an agent: exit status of the job, which is over
+    std::unique_ptr<Agents> agents;  ///< it is the coordinator of these agents
+    std::optional<Plan> plan;        ///< as coordinator: the plan, unless it depends on joining nodes
 };
 
-/// Of several nodes the first drives the job, and the launchers of the others follow it.
-/// @param follows called when this one follows, before it does
-/// @throws UsageError when this machine has no place among the nodes, or cannot be found by the others
+/// The launcher of the first node coordinates the job, and those of the other nodes are its agents.
+/// @param follows called before this launcher starts as an agent
+/// @throws UsageError if this machine has no place among the nodes, or the others cannot reach it
 Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner,
                             const std::function<void()>& follows);
 
-/// Who looks at the nodes for --check: the first of them, where the launchers of the others come to it; else
-/// each by itself, over ssh. Of nodes that are named there is a plan unless this one was looked at.
-/// @throws UsageError when the nodes were started in different ways
+/// Decides which node inspects the others for --check: the first one, if the launchers of the others join it;
+/// else each by itself, over ssh. If the nodes are named, the result has a plan unless this node was
+/// inspected.
+/// @throws UsageError if the nodes were started in different ways
 Rendezvous meet_for_check(const Options& options, const Environment& environment, const Planner& planner);
 
-/// This launcher drives one start of an elastic job, on the nodes of --ips.
-/// @throws UsageError when it cannot be found by the others
+/// Coordinates one start of an elastic job, on the nodes of --ips.
+/// @throws UsageError if the others cannot reach this launcher
 Rendezvous lead_start(const Options& options, const Environment& environment, const Planner& planner);
 
-/// Another one does: takes part until that is over.
-/// @throws UsageError when this one cannot follow it
+/// Takes part in a start that another launcher coordinates, until it is over.
+/// @throws UsageError if this launcher cannot follow it
 link::Followed follow_start(const Options& options, const Environment& environment, const Planner& planner,
                             const Leaving& leaving);
 

@@ -18,25 +18,25 @@ struct RendezvousPoint {
     friend bool operator==(const RendezvousPoint&, const RendezvousPoint&) = default;
 };
 
-/// For nodes that the options name: the port is --link-port or follows from the job's name and node 0 alone,
-/// since launchers whose lists or GPUs differ must find each other to say so. Pure.
+/// For nodes named by the options: the port is --link-port, or depends only on the job's name and node 0,
+/// because launchers whose lists or GPUs differ must find each other to report that. Pure.
 RendezvousPoint rendezvous_of(const Options& options, const std::vector<std::string>& hosts);
 
-/// How many nodes meet at --master, none of them named; 0 when the options say otherwise. Pure.
-/// @throws UsageError when --nnodes is no number
+/// The number of nodes that meet at --master without being named; 0 if the options say otherwise. Pure.
+/// @throws UsageError if --nnodes is not a number
 int nodes_at_master(const Options& options);
 
 /// The rendezvous at --master. Pure.
-/// @throws UsageError when that is no ip:port
+/// @throws UsageError if it is not an ip:port
 RendezvousPoint rendezvous_at_master(const Options& options);
 
-/// Whether this launcher may be the one that the others connect to at --master: --rank, else the address
-/// tells. Pure.
-/// @throws UsageError when node 0 is to be on another machine than --master
+/// Whether this launcher may be the coordinator to which the others connect at --master, according to --rank
+/// or else its address. Pure.
+/// @throws UsageError if node 0 is not on the machine of --master
 bool may_be_coordinator(const Options& options, const RendezvousPoint& rendezvous,
                         const std::set<std::string>& own_addresses);
 
-/// @throws UsageError saying who has the port, and what to do
+/// @throws UsageError naming who has the port, and the remedy
 [[noreturn]] void refuse_port(const RendezvousPoint& rendezvous, int error);
 
 }  // namespace dtrain::launch

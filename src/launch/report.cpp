@@ -35,13 +35,13 @@ How how_of(const Event& event, bool by_us) {
     }
 }
 
-/// A worker that was killed says nothing; mpirun then stops the others, who do say that they were stopped.
+/// A killed worker reports nothing; mpirun then stops the other ranks, which do report that.
 bool somebody_vanished(const JobState& job, const Ending& ending, const std::vector<Event>& failures) {
     return ending.asked_to_stop_by == 0 && !job.silent().empty() &&
            (failures.empty() || failures.front().kind == Event::Kind::stopped);
 }
 
-/// Puts together what the parts of a launch know of each rank.
+/// Combines what the parts of a launch know of each rank.
 class Examination {
   public:
     Examination(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,
@@ -119,7 +119,7 @@ class Examination {
         return true;
     }
 
-    /// mpirun 4.1 calls a node as it was told to, 5 as the machine does itself, without the domain.
+    /// mpirun 4.1 names a node as in the hostfile, 5 by the machine's own name without the domain.
     bool is_on(int rank, const std::string& node) const {
         const auto& start = job_.start_of(rank);
         const auto& info = ranks_.at(static_cast<std::size_t>(rank));
@@ -153,7 +153,7 @@ class Examination {
         return silent;
     }
 
-    /// A rank that ended with 0, as it thinks, but lets mpirun end the others: nothing else has failed then.
+    /// A rank that ended with status 0 but made mpirun end the others; only if nothing else has failed.
     std::optional<int> who_left_mpi(const std::vector<Event>& failures) const {
         const auto named = rank_that_left_mpi(ending_.engine_text);
         if (ending_.asked_to_stop_by != 0 || !named || *named < 0 || *named >= job_.size())
@@ -164,7 +164,7 @@ class Examination {
         return thinks_so && std::ranges::all_of(failures, stopped) ? named : std::nullopt;
     }
 
-    /// Whoever is stopped by others once somebody has failed is swept away with the job.
+    /// Ranks that others stopped after a failure count as stopped, not as failed.
     void sort_failures() {
         const auto failures = job_.failures();
         const auto left_mpi = who_left_mpi(failures);
@@ -191,7 +191,7 @@ class Examination {
             if (!told.contains(rank)) report_.silent.push_back(end_of(rank));
     }
 
-    /// A step is cancelled, too, when srun ends what is left after a failure.
+    /// A step is also cancelled when srun ends the remaining ranks after a failure, which does not count.
     void note_scheduler() {
         const auto swept_away = [](const RankEnd& end) { return end.how == How::stopped_by_others; };
         if (!report_.failed.empty() && std::ranges::all_of(report_.failed, swept_away))
@@ -229,7 +229,8 @@ class Examination {
             report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
     }
 
-    /// One on another node is often why the cause waited in vain; those of its own node it tells itself.
+    /// A GPU error on another node is often why the cause timed out; those on its own node are in its own
+    /// report.
     void add_errors_of_gpus() {
         const auto& cause = report_.failed.front();
         std::size_t told = 0;
@@ -243,7 +244,7 @@ class Examination {
         }
     }
 
-    /// That have told where they are.
+    /// The ranks that reported this host.
     CpuSet ranks_on(const std::string& host) const {
         CpuSet ranks;
         for (int rank = 0; rank < job_.size(); ++rank)
@@ -265,7 +266,7 @@ class Examination {
         }
     }
 
-    /// Those of servers are few, and other ranks wait for them.
+    /// Servers' errors are always looked up: servers are few, and other ranks wait for them.
     void find_errors() {
         for (auto* ends : {&report_.failed, &report_.stopped, &report_.silent})
             for (auto& end : *ends)
@@ -287,7 +288,7 @@ class Examination {
             if (rank >= 0 && rank < job_.size()) report_.waited_for.push_back(end_of(rank));
     }
 
-    /// A cause that was stopped in its end stands before the rank that ended first.
+    /// A cause that was stopped before it exited comes first, followed by the rank that ended first.
     ExitStatus status_of_failure() const {
         const auto& end = report_.failed[report_.failed.front().told ? 1 : 0];
         return end.how == How::vanished ? ending_.engine_status : end.status;

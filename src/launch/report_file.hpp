@@ -8,11 +8,11 @@
 /// The file of --report.
 namespace dtrain::launch {
 
-/// Finds out before the job runs that its report could not be written, by writing beside it.
-/// @throws UsageError telling why
+/// Checks before the job runs that its report can be written, by writing a file beside it.
+/// @throws UsageError naming the reason
 void check_report_file(const std::string& file);
 
-/// Replaces the file. What goes wrong is logged and does not hide how the job ended.
+/// Replaces the file. Errors are only logged, so as not to hide how the job ended.
 void write_report_file(const std::string& file, const std::string& text, mode_t mode);
 
 }  // namespace dtrain::launch

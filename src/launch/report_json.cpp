@@ -44,13 +44,13 @@ const char* name_of(FailureReport::Outcome outcome) {
     return "";
 }
 
-/// Writes the members of an object one after the other: 80,000 ranks as a tree of JSON would take hundreds of
-/// MB, and most of the time that a report takes.
+/// Writes the members of an object one by one: a JSON tree of 80,000 ranks would take hundreds of MB, and
+/// most of the report's time.
 class Members {
   public:
     Members(std::string& out, std::string_view between) : out_(out), between_(between) {}
 
-    /// Where the member's value is to be appended.
+    /// Appends the member's name; the caller appends its value to the result.
     std::string& value_of(std::string_view name) {
         return out_.append(std::exchange(next_, between_)).append(1, '"').append(name).append("\": ");
     }
@@ -76,7 +76,7 @@ class Members {
         }
         out += ']';
     }
-    /// Exactly one of exit_code and signal has a value, none when nothing is known.
+    /// Exactly one of exit_code and signal has a value; neither if the status is unknown.
     void status(const ExitStatus& status, bool known) {
         const bool exited = known && status.signal == 0;
         number_or_null("exit_code", exited ? std::optional(status.code) : std::nullopt);
@@ -111,7 +111,7 @@ void add_rank(Members& members, const RankEnd& end) {
     members.truth("consequence", end.consequence);
 }
 
-/// A rank a line.
+/// One line per rank.
 void append_ranks(std::string& out, const std::vector<RankEnd>& ends) {
     out += '[';
     for (const auto& end : ends) {

@@ -23,7 +23,7 @@ std::string name_of(const RankEnd& end) {
     return fmt::format("{} {} (rank {})", end.info.role, end.info.number, end.rank);
 }
 
-/// The file, and its node where that is another one.
+/// The log file, and its node if that is another one.
 std::string where(const RankEnd& end) {
     return end.info.is_here ? end.info.log : fmt::format("{} on {}", end.info.log, end.info.host);
 }
@@ -98,7 +98,7 @@ std::string block_of_vanished(const FailureReport& report) {
     return text;
 }
 
-/// Whoever was waited for is what is to be looked at.
+/// If the cause waited for other ranks, the sentence names those.
 std::string sentence_of_cause(const FailureReport& report) {
     auto text = sentence(*report.cause());
     if (report.waited_for.empty()) return text;
@@ -123,7 +123,7 @@ std::string block_of_cause(const FailureReport& report) {
     for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
         text += waited_for_line(report.waited_for[i]);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
-    // Where the launcher knows better, mpirun only guesses.
+    // mpirun only guesses; its text is omitted if the launcher knows the reason.
     if (cause.how == How::vanished && report.lost_because.empty()) text += report.engine_text;
     if (report.not_started.empty()) text += fmt::format("  log: {}\n", where(cause));
     if (!report.last_lines.empty())
@@ -131,7 +131,7 @@ std::string block_of_cause(const FailureReport& report) {
     return text;
 }
 
-/// A line for each of the first ranks.
+/// One line for each of the first ranks, up to `described_ranks`.
 template <class Line>
 std::string described(const std::vector<RankEnd>& ends, const Line& line) {
     std::string text;
@@ -180,7 +180,7 @@ std::string rest_of_the_job(const FailureReport& report) {
     return text;
 }
 
-/// Paddle's line, once for each kind of process that failed: the cause first, in its line.
+/// Paddle's ABORT line, once for each kind of process that failed, the cause first.
 std::string abort_lines(const FailureReport& report) {
     std::string text;
     for (const auto& role : report.roles) {

@@ -15,21 +15,22 @@ namespace {
 
 using How = RankEnd::How;
 
-// Whoever speaks for all ranks is among the first.
+// The rank that reports for all is expected among the first ones.
 constexpr std::size_t max_inspected = 256;
 
 bool is_server(const RankEnd& end) {
     return end.info.role == server_role;
 }
 
-/// Who has told may still be waiting for MPI's end when another rank's end has everybody stopped.
+/// A rank that reported the cause may still be waiting in MPI_Finalize when another rank's end stops all
+/// ranks.
 bool was_stopped_before_it_exited(const RankEnd& end) {
     return end.how == How::stopped_by_us && end.status.signal == SIGTERM;
 }
 
 class Reporters {
   public:
-    /// @param said by the first rank, of dtrain's errors
+    /// @param said dtrain's error in the log of the first rank
     Reporters(const FailureReport& report, const std::function<std::string(int)>& log_tail,
               const std::optional<std::string>& said)
         : log_tail_(log_tail), said_(said) {
@@ -44,7 +45,7 @@ class Reporters {
             if (was_stopped_before_it_exited(end)) stopped_.push_back(&end);
     }
 
-    /// One that was stopped counts when the first rank repeats its words.
+    /// A stopped server counts if the first rank repeats its error.
     std::optional<int> server() const {
         const auto complaint = [&](const RankEnd& end) {
             return is_server(end) ? server_complaint(log_tail_(end.rank), end.info.number) : std::nullopt;
@@ -74,8 +75,8 @@ class Reporters {
 
     const std::function<std::string(int)>& log_tail_;
     const std::optional<std::string>& said_;
-    Ends ends_;     ///< with the exit code of the first, servers before others
-    Ends stopped_;  ///< before they had one
+    Ends ends_;     ///< ranks with the exit code of the first one, servers before others
+    Ends stopped_;  ///< ranks that were stopped before they exited
 };
 
 std::optional<int> who_reports(const FailureReport& report,

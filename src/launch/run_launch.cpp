@@ -58,14 +58,14 @@ namespace {
 
 constexpr int port_tries = 3;
 constexpr std::string_view metrics_option = "--metrics-port";
-constexpr std::chrono::seconds between_heartbeats{5};  // of each node of several
+constexpr std::chrono::seconds between_heartbeats{5};  // of each node, in a job on several nodes
 
 Environment with_given(Environment environment, const Environment& given) {
     environment.set_all(given);
     return environment;
 }
 
-/// Those of --env and --env-file win.
+/// Variables of --env and --env-file take precedence.
 Environment variables_for_programs(const Options& options, const Environment& environment) {
     return with_given(variables_of_paddle_files(options, read_file),
                       given_variables(options, environment, read_file));
@@ -101,7 +101,7 @@ class Launch {
         if (options_.check) return check();
         if (options_.report) check_report_file(*options_.report);
         remove_leftovers(places);
-        ::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more does not end the job
+        ::signal(SIGPIPE, SIG_IGN);  // a console whose reader is gone does not end the job
         if (metrics_address_) serve_metrics();
         if (elastic_) return run_elastic();
         others_ = meet_other_nodes(options_, environment_, planner_, [this] { metrics_show("following"); });
@@ -120,17 +120,17 @@ class Launch {
             }
             log_warning("the job failed with status {}; starting it again, {} of at most {} times",
                         outcome.status, restart + 1, max_restarts);
-            options_.log_overwrite = false;  // the logs tell what failed
+            options_.log_overwrite = false;  // keep the logs that show the failure
         }
     }
 
   private:
     using Outcome = Conclusion::Outcome;
 
-    /// Takes part in the job with what this machine has; every start in which it is coordinator is one of
-    /// run_once.
+    /// Takes part in the elastic job with this machine's resources; each start of which it is the coordinator
+    /// is a call of run_once.
     int run_elastic() {
-        const auto own_plan = planner_.plan(options_);  // what is wrong is said before others wait for us
+        const auto own_plan = planner_.plan(options_);  // reports errors before other nodes wait for this one
         OwnPart own{.processes = own_plan.size()};
         for (const auto& rank : own_plan.nodes.front().ranks) append(own.gpus, rank.gpus);
         const auto options = options_;
@@ -151,7 +151,7 @@ class Launch {
         auto outcome = run_once(start);
         metrics_show("waiting");
         shown_->finish(outcome.status);
-        shown_.reset();  // the next start may be another node's
+        shown_.reset();  // the next start may be coordinated by another node
         options_.log_overwrite = false;
         std::set lost(outcome.silent_nodes.begin(), outcome.silent_nodes.end());
         std::vector<int> absent;
@@ -168,14 +168,14 @@ class Launch {
                 .absent_nodes = std::move(absent)};
     }
 
-    /// One start of the job, or several where ports that were free got taken in between.
+    /// Runs one start of the job, or several if free ports were taken in the meantime.
     Outcome run_once(const StartOrder& order) {
         for (int attempt = 1;; ++attempt) {
             if (others_.agents && !others_.agents->gather(stop_asked(order.stop)))
                 return {.status = status_failed, .commanded_to_stop = true};
             const auto plan = next_plan(attempt);
             const auto token = random_mark();
-            // Bad words for the workers are found before anything is there.
+            // Invalid options for the workers are detected before anything is created.
             const auto command = command_for(plan, token, order);
             make_log_folder(plan.log_dir, log_folders());
             const bool first = !claim_;
@@ -208,12 +208,12 @@ class Launch {
         return &*page_;
     }
 
-    /// Whether an elastic job must not be started after all. Other jobs end with the signal.
+    /// Whether an elastic job should not be started after all. Other jobs are ended by the signal itself.
     static std::function<bool()> stop_asked(const elastic::StopTimer* stop) {
         return [stop] { return stop != nullptr && (stop->has_reported() || is_waiting(stop_signals_and())); };
     }
 
-    /// From now on Prometheus finds the job.
+    /// From now on Prometheus can read the job's metrics.
     void serve_metrics() {
         const auto& library = scrape::prometheus_module();
         auto listener = scrape::listen_at(*metrics_address_, metrics_option);
@@ -236,7 +236,7 @@ class Launch {
         if (metrics_) metrics_->be(state);
     }
 
-    /// From now on dtrain-launch status and the like find the job.
+    /// From now on dtrain-launch status and the like can find the job.
     void show_job() {
         auto record = record_in(environment_);
         record.job = job_name(options_, environment_, std::to_string(::getpid()));
@@ -325,14 +325,15 @@ class Launch {
         if (elastic_ || options_.max_restart.value_or(0) > 0) start.restarts = order.restarts;
         if (nodes_send_heartbeats(plan)) start.heartbeats = between_heartbeats;
         if (!is_this_machine(plan) && !environment_.has("DTRAIN_GLOO_FS_PATH"))
-            start.gloo_folder = "/tmp/dtrain-gloo." + random_mark();  // the nodes share no /tmp
+            start.gloo_folder = "/tmp/dtrain-gloo." + random_mark();  // the nodes do not share /tmp
         return start_command(plan, options_, planner_, environment_, given_, start);
     }
 
     static bool is_this_machine(const Plan& plan) { return plan.nodes.size() == 1 && plan.own_node; }
 
-    /// Behind a remote shell the daemon of a node learns of a cut cable from TCP's keepalive, which holds
-    /// only while nothing is on its way: signs of life would keep it, and its ranks, alive.
+    /// If mpirun's daemons are started by a remote shell, a node's daemon detects a cut cable by TCP
+    /// keepalive, which works only while no data is in flight: heartbeats would keep the connection, and thus
+    /// the node's ranks, alive.
     bool nodes_send_heartbeats(const Plan& plan) const {
         if (plan.nodes.size() == 1) return false;
         return !by_mpirun() || (others_.agents && !others_.agents->any_by_ssh());
@@ -372,7 +373,7 @@ class Launch {
             options.environment.set_all(others_.agents->for_mpirun(installed("libexec/dtrain/dtrain-rsh")));
         }
         auto ended = watch(options);
-        // mpirun does not do so when it is killed, or told to stop while it ends ranks already.
+        // mpirun does not do so if it is killed, or told to stop while it already ends ranks.
         if (!ended.engine_status.success()) {
             const auto places = leftover_places(environment_);
             remove_session(places, ended.engine_pid);
@@ -382,18 +383,18 @@ class Launch {
     }
 
     Options options_;
-    Environment given_;  ///< to all programs
+    Environment given_;  ///< set for all programs
     Environment environment_;
     std::optional<ElasticSettings> elastic_;
     Planner planner_;
     std::optional<LogFolderClaim> claim_;
     std::optional<RunningJob> shown_;
-    std::optional<RunPage> page_;  ///< of all starts
+    std::optional<RunPage> page_;  ///< covers all starts
     Rendezvous others_;
-    std::vector<JoinedNode> joined_;  ///< at --master
+    std::vector<JoinedNode> joined_;  ///< nodes that joined at --master
     std::optional<scrape::ListenAddress> metrics_address_;
     std::unique_ptr<JobMetrics> metrics_;
-    std::optional<scrape::Endpoint> metrics_endpoint_;  ///< of metrics_, which it must not outlive
+    std::optional<scrape::Endpoint> metrics_endpoint_;  ///< serves metrics_, which must outlive it
 };
 
 }  // namespace

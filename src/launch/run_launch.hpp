@@ -9,7 +9,7 @@
 
 namespace dtrain::launch {
 
-/// What dtrain-launch does: plans, starts, watches and reports one job. Returns its exit status.
+/// Main function of dtrain-launch: plans, starts, watches and reports one job. Returns its exit status.
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace dtrain::launch

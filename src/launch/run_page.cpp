@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t max_events = 200;
 
-/// "failed", "lost", "stopped" by rank; those that ended well are not there.
+/// "failed", "lost" or "stopped", by rank; ranks that ended with success are not included.
 struct BadEnd {
     std::string state;
     std::string text;

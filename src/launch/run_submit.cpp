@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::chrono::minutes submit_limit{1};
 
-/// A mistake in a name shall not show after hours in a queue.
+/// A misspelled script must not be noticed only after hours in a queue.
 void refuse_missing_script(const Options& options, const Environment& environment) {
     program_for(options.script, options.script_arguments, "", real_files(environment));
 }
@@ -51,7 +51,8 @@ std::string submit_to_slurm(const std::string& script, const Environment& enviro
     return split(trimmed(answer.out), ';').front();  // "12;cluster"
 }
 
-/// Not every qsub reads a script from its input, and some name the job's output after the file.
+/// Uses a file, since not every qsub reads a script from stdin, and some name the job's output after the
+/// file.
 std::string submit_to_pbs(const std::string& script, const std::string& name,
                           const Environment& environment) {
     if (!find_in_path("qsub", environment))
@@ -66,7 +67,7 @@ std::string submit_to_pbs(const std::string& script, const std::string& name,
     return number;
 }
 
-/// For dtrain-launch status, while the job has no launcher that tells of it.
+/// Records the job for dtrain-launch status, until its launcher does so.
 void remember(Scheduler scheduler, const std::string& number, const Options& options,
               const Environment& environment) {
     const auto folder = records_folder(environment);

@@ -11,11 +11,11 @@
 
 namespace dtrain::launch {
 
-/// `dtrain-launch submit [options] script [script options]`: gives the job to the queue of Slurm or PBS and
-/// tells how to follow it; with --dry-run it prints the batch script.
+/// `dtrain-launch submit [options] script [script options]`: submits the job to the queue of Slurm or PBS and
+/// prints how to follow it; with --dry-run it prints the batch script.
 int run_submit(const std::vector<std::string>& arguments, const Environment& environment);
 
-/// @throws UsageError for an option on the command line that means something to `submit` only
+/// @throws UsageError for an option on the command line that is valid only for `submit`
 void refuse_submit_options(const ParsedOptions& parsed);
 
 }  // namespace dtrain::launch

@@ -15,23 +15,23 @@
 
 namespace dtrain::launch {
 
-/// The job that this launcher drives, as `dtrain-launch status` and the like find it: its record and its
-/// socket, there as long as the object lives. Where they cannot be made the job runs without.
+/// Makes the job that this launcher runs visible to `dtrain-launch status` and the like: its record and its
+/// socket exist as long as this object. If they cannot be created, the job runs without them.
 class RunningJob {
   public:
-    /// @param record without what this object knows itself: host, process, begin and socket
+    /// @param record without the fields that this object fills in: host, process, begin and socket
     RunningJob(const Environment& environment, JobRecord record);
     RunningJob(const RunningJob&) = delete;
     RunningJob& operator=(const RunningJob&) = delete;
     ~RunningJob();
 
-    /// Tells what will run, before it starts.
+    /// Sets what will run, before it starts.
     void describe(const Plan& plan, std::vector<PlannedRank> ranks, int restarts);
 
-    /// Tells those who wait for the end.
+    /// Reports the exit status to clients that wait for the end.
     void finish(int status);
 
-    /// Null where there is none.
+    /// Null if there is no socket.
     ControlSocket* control() { return control_ ? &*control_ : nullptr; }
 
   private:
@@ -42,7 +42,7 @@ class RunningJob {
     JobRecord record_;
 };
 
-/// What a record says of the scheduler's job that this process is a part of, if it is.
+/// The fields of a record about the scheduler's job that this process is part of, if any.
 JobRecord record_in(const Environment& environment);
 
 }  // namespace dtrain::launch

@@ -13,15 +13,15 @@
 
 namespace dtrain::launch {
 
-/// Where defaults of options may stand, weakest first: /etc/dtrain.toml, then dtrain.toml in the user's
-/// configuration folder ($XDG_CONFIG_HOME, ~/.config).
+/// Files with defaults of options, in order of increasing priority: /etc/dtrain.toml, then dtrain.toml in the
+/// user's configuration folder ($XDG_CONFIG_HOME, ~/.config).
 std::vector<std::filesystem::path> settings_files(const Environment& environment);
 
-/// `name = value` lines of a TOML file; names are options without the dashes. Pure.
-/// @throws UsageError naming file and line for what is no TOML, or a value that is a table or a list.
+/// Parses `name = value` lines of a TOML file; names are options without dashes. Pure.
+/// @throws UsageError naming file and line for invalid TOML, or a value that is a table or a list.
 std::vector<Setting> parse_settings(std::string_view toml, const std::string& origin);
 
-/// Those of all files that exist.
+/// The settings of all files that exist.
 std::vector<Setting> read_settings(const std::vector<std::filesystem::path>& files);
 
 }  // namespace dtrain::launch

@@ -21,7 +21,7 @@ OptionText text_of(const OptionRow& row) {
     return text;
 }
 
-/// The options of a group that work.
+/// The options of a group that dtrain supports.
 std::vector<OptionText> texts_of(OptionGroup group) {
     std::vector<OptionText> texts;
     if (group == OptionGroup::base)

@@ -6,8 +6,8 @@
 
 namespace dtrain::launch {
 
-/// A completion script for bash or zsh: `source <(dtrain-launch --print-completion bash)`. From the table of
-/// options.
+/// A completion script for bash or zsh: `source <(dtrain-launch --print-completion bash)`. Generated from the
+/// table of options.
 /// @param shell "bash" or "zsh"
 std::string completion_script(const std::string& shell);
 

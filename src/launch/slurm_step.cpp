@@ -16,11 +16,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds controller_limit{10'000};  // of a controller that is busy
+constexpr milliseconds controller_limit{10'000};  // the controller may be busy
 constexpr milliseconds between_queries{200};
-constexpr milliseconds margin{3000};  // for Slurm to notice that all processes of a step are gone
+constexpr milliseconds margin{3000};  // until Slurm notices that all processes of a step have ended
 
-/// What one of Slurm's commands prints; nothing when there is no such command.
+/// The output of a Slurm command; nothing if there is no such command.
 std::string output_of(std::vector<std::string> argv, const Environment& environment) {
     try {
         return run_and_capture({.argv = std::move(argv), .environment = environment}, controller_limit).out;

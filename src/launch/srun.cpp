@@ -13,7 +13,7 @@
 namespace dtrain::launch {
 namespace {
 
-/// Input variables of srun that would change this step; what an option says wins by itself.
+/// Input variables of srun that would change this step; explicit options override theirs anyway.
 constexpr std::array<const char*, 21> settled_here{"SLURM_HOSTFILE",
                                                    "SLURM_NTASKS",
                                                    "SLURM_NPROCS",

@@ -11,36 +11,36 @@
 
 #include "launch/plan.hpp"
 
-/// The srun back end: a plan as a command line and an environment. Pure.
+/// The srun launch backend: turns a plan into a command line and an environment. Pure.
 namespace dtrain::launch {
 
-/// What `srun --mpi=list` printed names pmix, which MPI programs need.
+/// Whether the output of `srun --mpi=list` names pmix, which MPI programs need.
 bool offers_pmix(std::string_view srun_mpi_list);
 
 struct SrunCall {
-    std::string hostfile;   ///< path of the written srun_hostfile
+    std::string hostfile;   ///< path of the written hostfile, see srun_hostfile()
     std::string worker;     ///< path of dtrain-worker
-    std::string step_name;  ///< by which the step is found when srun is gone
-    bool pmix = false;      ///< the cluster has it
+    std::string step_name;  ///< by which the step is found if srun is gone
+    bool pmix = false;      ///< whether the cluster supports it
 };
 
 /// argv of the srun that runs `worker -- program` on every rank of the plan, as one step of the allocation.
 ///
-/// Each rank stands on the node of its line in the hostfile ("arbitrary"), whatever the plan's order; roles
-/// follow from ranks, so that one command serves all. All ranks of a node see its GPUs; who uses which, and
-/// who runs on which processors, the workers settle. Ranks end at different times, and none fails before it
-/// is told to leave: a task that ends badly was killed, and srun then ends the others.
+/// Each rank runs on the node of its line in the hostfile ("arbitrary"), whatever the plan's order; roles
+/// follow from ranks, so one command serves all. All ranks of a node see all of its GPUs; the workers decide
+/// which rank uses which GPUs and processors. Ranks end at different times, and none exits with a failure
+/// before it is told to leave: a task that fails earlier was killed, and srun then ends the others.
 std::vector<std::string> srun_command(const Plan& plan, const SrunCall& call, const Options& options);
 
-/// The host of every rank, line by line.
+/// The host of every rank, one per line.
 std::string srun_hostfile(const Plan& plan);
 
-/// `environment` without what would change srun's command from outside: the counts, bindings and output modes
-/// that sbatch and salloc hand down.
+/// `environment` without the variables that would change srun's command: the counts, bindings and output
+/// modes that sbatch and salloc set.
 Environment srun_environment(Environment environment);
 
-/// worker_environment for ranks under srun: they listen to lines on stdin, and get positions among the GPUs
-/// that Slurm shows them instead of GPUs and processors of a machine that the launcher sees.
+/// Like worker_environment(), for ranks under srun: they read commands on stdin, and get indices of the GPUs
+/// that Slurm shows them instead of the GPUs and processors of a machine that the launcher has inspected.
 Environment srun_worker_environment(const Plan& plan, const Options& options, const std::string& token,
                                     bool as_root);
 

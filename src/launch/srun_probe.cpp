@@ -19,7 +19,7 @@ SrunSite ask_slurm(cluster::Allocation& allocation, const Environment& environme
     const auto ask = [&](std::vector<std::string> argv) {
         const auto answer =
             run_and_capture({.argv = std::move(argv), .environment = environment}, probe_limit);
-        return answer.out + answer.err;  // some versions list on stderr
+        return answer.out + answer.err;  // some versions print the list on stderr
     };
     if (!allocation.gpus_of_node && !environment.has("CUDA_VISIBLE_DEVICES") &&
         find_in_path("scontrol", environment))

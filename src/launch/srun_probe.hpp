@@ -8,12 +8,12 @@
 
 namespace dtrain::launch {
 
-/// What only Slurm's own commands tell.
+/// Info that only Slurm's own commands provide.
 struct SrunSite {
-    bool pmix = false;  ///< MPI programs find their ranks through --mpi=pmix
+    bool pmix = false;  ///< MPI programs get their ranks through --mpi=pmix
 };
 
-/// Asks srun for its MPI plugins and, where no variable told (salloc), for the GPUs of the job's nodes.
+/// Queries srun's MPI plugins and, if no variable has them (salloc), the GPUs of the job's nodes.
 SrunSite ask_slurm(cluster::Allocation& allocation, const Environment& environment);
 
 }  // namespace dtrain::launch

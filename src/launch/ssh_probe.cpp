@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::seconds ask_again{15};
 constexpr std::ptrdiff_t max_at_once = 64;
 
-/// What a program that has ended left in a pipe.
+/// Reads what a program that has ended left in a pipe.
 std::string all_of(int pipe) {
     std::array<char, 4096> buffer;
     make_nonblocking(pipe);

@@ -14,25 +14,26 @@
 
 namespace dtrain::launch {
 
-/// Runs a command on a node as mpirun would: no question is asked, and a silent node is given up after 5 s.
+/// The ssh command that runs a command on a node as mpirun would: without prompts, and with a connect timeout
+/// of 5 s.
 std::vector<std::string> ssh_command(const std::string& host, const std::string& command);
 
-/// Finds out, beside other things, which nodes ssh reaches without asking anybody.
+/// Finds out in the background which nodes ssh reaches without prompts.
 class SshProbe {
   public:
     explicit SshProbe(const Environment& environment) : environment_(environment) {}
 
-    /// The nodes out of `wanted` that were reached since the last call. Starts to ask those that it has not
-    /// asked yet, or not for a while; never waits.
+    /// The nodes in `wanted` that were reached since the last call. Starts to probe those that have not been
+    /// probed yet, or not for a while; never blocks.
     std::vector<int> reached(const std::vector<int>& wanted, const std::vector<std::string>& hosts);
 
-    /// What ssh said last about a node that it did not reach; "" for nothing.
+    /// ssh's last error for a node that it did not reach; "" if there is none.
     std::string complaint_about(int node) const;
 
   private:
     using Clock = std::chrono::steady_clock;
     struct Question {
-        std::unique_ptr<Subprocess> ssh;  ///< none: answered with no
+        std::unique_ptr<Subprocess> ssh;  ///< null: the node was not reached
         Clock::time_point again_at;
         std::string complaint;
     };

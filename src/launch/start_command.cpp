@@ -33,7 +33,7 @@ Environment variables_of_workers(const Plan& plan, const Options& options, Engin
 StartCommand start_command(const Plan& plan, const Options& options, const Planner& planner,
                            const Environment& environment, const Environment& given, const StartInfo& start) {
     auto added = variables_of_workers(plan, options, planner.engine(), start);
-    // That of a job in one of whose ranks this one is started.
+    // The inherited run id belongs to another job, if this one is started inside one of its ranks.
     if (!start.restarts && environment.has("DTRAIN_RUN_ID")) added.set("DTRAIN_RUN_ID", "");
     const auto hostfile = plan.log_dir + "/hostfile";
     const auto worker = installed("bin/dtrain-worker");

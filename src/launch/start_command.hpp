@@ -13,29 +13,29 @@
 
 namespace dtrain::launch {
 
-/// What starts the ranks of a job on its engine.
+/// The command that starts the ranks of a job with its launch backend.
 struct StartCommand {
     std::vector<std::string> argv;
-    Environment added;  ///< to what the engine inherits
+    Environment added;  ///< added to the environment that the backend inherits
 };
 
-/// One start of a job.
+/// Info about one start of a job.
 struct StartInfo {
-    std::string token;                               ///< carried by all of its processes
-    std::optional<int> restarts;                     ///< before it; not told where there can be none
-    std::string run = {};                            ///< mark of the job, told with restarts
-    std::optional<std::chrono::seconds> heartbeats;  ///< how often each node gives a sign of life
+    std::string token;                               ///< identifies all of its processes
+    std::optional<int> restarts;                     ///< before this one; not set if none are possible
+    std::string run = {};                            ///< id of the job, set together with `restarts`
+    std::optional<std::chrono::seconds> heartbeats;  ///< interval of each node's heartbeats
     std::optional<std::string> gloo_folder = {};     ///< for PADDLE_GLOO_FS_PATH on several nodes
-    std::optional<std::string> run_record = {};      ///< file in which a native job says what it measures
+    std::optional<std::string> run_record = {};      ///< file in which a native job writes its measurements
 };
 
-/// @param environment the job's, with what --env and --env-file gave
-/// @param given that alone
-/// @throws UsageError for options that workers cannot be told
+/// @param environment environment of the job, including the variables of --env and --env-file
+/// @param given the variables of --env and --env-file alone
+/// @throws UsageError for options that cannot be passed to workers
 StartCommand start_command(const Plan& plan, const Options& options, const Planner& planner,
                            const Environment& environment, const Environment& given, const StartInfo& start);
 
-/// The name by which Slurm knows the step of a start.
+/// The name of a start's step in Slurm.
 std::string step_name(const std::string& token);
 
 }  // namespace dtrain::launch

@@ -8,8 +8,8 @@
 
 namespace dtrain::launch {
 
-/// What programs of Paddle's static graph and of fleet are written with, and what takes its place in C++.
-/// Each name in a note is of the public headers, as tests/jobs/test_paddle_names.py finds out.
+/// The names used by programs of Paddle's static graph and of fleet, and their replacements in C++. Each name
+/// in a note is in the public headers, which tests/jobs/test_paddle_names.py checks.
 std::span<const PaddleFeature> static_program_features();
 
 }  // namespace dtrain::launch

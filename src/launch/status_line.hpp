@@ -10,7 +10,7 @@
 
 namespace dtrain::launch {
 
-/// What a person who waits for a job wants to see.
+/// What a user who waits for a job wants to see.
 struct JobProgress {
     int size = 0;
     int up = 0;

@@ -31,14 +31,14 @@ using Clock = std::chrono::steady_clock;
 using cluster::Command;
 using std::chrono::milliseconds;
 
-constexpr milliseconds between_signals{50};   // two equal signals closer together may arrive as one
-constexpr milliseconds answer_margin{3000};   // for what must answer at once but runs on a busy machine
-constexpr milliseconds max_start{3000};       // of a rank's worker after that of another one
-constexpr milliseconds engine_cleanup{3000};  // what mpirun 4.1 needs to kill ranks that ignore SIGTERM
+constexpr milliseconds between_signals{50};   // two equal signals closer together may be merged
+constexpr milliseconds answer_margin{3000};   // for processes that answer at once but run on a busy machine
+constexpr milliseconds max_start{3000};       // for all workers to start after the first one
+constexpr milliseconds engine_cleanup{3000};  // time that mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_redraws{1000};
 constexpr std::size_t max_engine_text = 16 * 1024;
 
-/// Passes bytes on without ever waiting for a slow reader: it reads only when the last piece is gone.
+/// Forwards bytes without ever waiting for a slow reader: reads only after the last piece has been written.
 class PassThrough {
   public:
     PassThrough(int from, int to) : from_(from), to_(to) { make_nonblocking(from); }
@@ -60,10 +60,10 @@ class PassThrough {
         piece_.clear();
     }
 
-    /// The last line that was passed on is not complete yet.
+    /// Whether the last forwarded line is incomplete.
     bool in_a_line() const { return in_a_line_; }
 
-    /// What has arrived already, when nothing more will.
+    /// Forwards what has already arrived, once nothing more will.
     void finish() {
         while (open()) {
             if (!piece_.empty()) write_piece();
@@ -146,7 +146,7 @@ class Watch {
         if (result_.asked_to_stop_by == 0) result_.asked_to_stop_by = options_.events.asked_to_stop_by();
     }
 
-    /// mpirun may have been quicker to notice than the link.
+    /// mpirun may have noticed the loss before the link did.
     void see_what_was_lost() {
         serve_events();
         const auto lost = options_.events.lost();
@@ -165,7 +165,7 @@ class Watch {
         }
     }
 
-    /// A signal would kill a worker that has just been made, before it can tell anything.
+    /// A signal would kill a worker that has just been created, before it can report anything.
     void send_held_signals() {
         if (held_signals_.empty()) return;
         if (result_.job.some_are_starting() && Clock::now() < hold_until_) return;
@@ -173,13 +173,13 @@ class Watch {
         leave_from_ = Clock::now() + between_signals;
     }
 
-    /// Of those that mpirun passes on to its ranks.
+    /// The signal for a command that mpirun forwards to its ranks.
     static int signal_of(const Command& command) {
         if (command.kind == Command::Kind::pass_on) return command.signal;
         return command.kind == Command::Kind::show_stacks ? SIGABRT : SIGALRM;
     }
 
-    /// Ranks that hear nothing end: their launcher or their network is gone.
+    /// Ranks that receive nothing end themselves, assuming that their launcher or network is gone.
     void send_keepalive() {
         if (!options_.control.by_lines || Clock::now() < next_sign_of_life_) return;
         write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));
@@ -187,7 +187,7 @@ class Watch {
     }
 
     void show_status() {
-        // The rest of an unfinished line of the console would overwrite it, or it that line.
+        // Otherwise an unfinished line of the console and the status line would overwrite each other.
         if (!status_.on_terminal() || (console_.in_a_line() && ::isatty(STDOUT_FILENO))) return;
         status_.show(
             status_text({.size = result_.job.size(),
@@ -229,7 +229,8 @@ class Watch {
             if (signal == SIGUSR1 || signal == SIGUSR2) {
                 notify_ranks({.kind = Command::Kind::pass_on, .signal = signal});
             } else if (signal != SIGCHLD) {
-                // A scheduler signals all launchers at once: another one's word is no first Ctrl-C here.
+                // A scheduler signals all launchers at once: a signal reported by another launcher does not
+                // count as the first Ctrl-C.
                 if (std::exchange(signalled_, true)) kill_now_ = true;  // the second Ctrl-C
                 if (result_.asked_to_stop_by == 0) result_.asked_to_stop_by = signal;
             }
@@ -282,7 +283,7 @@ class Watch {
         log_warning("{}", cluster::to_sentence(event));
     }
 
-    /// Every step has a deadline, after which the next and rougher one follows.
+    /// Every step has a deadline, after which the next, more forceful step follows.
     void decide() {
         send_held_signals();
         if (kill_now_ && !std::exchange(result_.killed_at_once, true)) {
@@ -295,9 +296,10 @@ class Watch {
                     go_on(Step::leaving, answer_margin);
                 else if (result_.asked_to_stop_by != 0 || result_.commanded_to_stop || failed_by_itself())
                     stop_programs();
-                else if (result_.job.work_done())  // nobody is left for the servers to serve
+                else if (result_.job.work_done())  // the servers have no work left
                     stop_programs();
-                else if (result_.job.any_failed())  // mpirun is stopping the ranks: it must not be disturbed
+                else if (result_.job.any_failed())  // mpirun is already stopping the ranks and must not be
+                                                    // disturbed
                     go_on(Step::leaving, options_.grace + engine_cleanup);
                 else if (auto lost = options_.events.lost ? options_.events.lost() : std::nullopt)
                     stop_for(std::move(*lost));
@@ -329,8 +331,8 @@ class Watch {
                            [](const auto& event) { return event.kind != cluster::Event::Kind::stopped; });
     }
 
-    /// A node counts from the first word of its rank on: until then it is starting.
-    /// Looked for once a second: a job of 10,000 nodes has many words to be read in between.
+    /// A node counts from its rank's first event on; before that it is starting. Checked once a second, since
+    /// a job of 10,000 nodes has many events to read in between.
     std::optional<int> rank_of_lost_node() {
         if (Clock::now() < check_lost_from_) return std::nullopt;
         check_lost_from_ = Clock::now() + between_redraws;
@@ -341,7 +343,7 @@ class Watch {
         return std::nullopt;
     }
 
-    /// mpirun has noticed, too, and is stopping the ranks.
+    /// mpirun has noticed the loss, too, and is stopping the ranks.
     void stop_for(LostNode lost) {
         result_.lost = lost.rank;
         result_.lost_because = std::move(lost.reason);
@@ -360,8 +362,8 @@ class Watch {
         go_on(Step::stopping, options_.grace + answer_margin);
     }
 
-    /// A rank that failed by itself counts as ended while its guard still ends what the program left behind:
-    /// the time the programs were given holds on.
+    /// A rank that failed by itself counts as ended while its guard still ends the remaining processes of its
+    /// program: the programs' grace time continues.
     void let_leave() {
         const auto promised = *deadline_;
         notify_ranks({.kind = Command::Kind::leave});
@@ -377,8 +379,8 @@ class Watch {
 
     bool late() const { return deadline_ && Clock::now() >= *deadline_; }
 
-    /// Ranks that never told their end, or were not waited for, may have left processes; the guards of killed
-    /// workers are still giving them their grace.
+    /// Ranks that did not report an end, or were not waited for, may have left processes; the guards of
+    /// killed workers are still waiting for the grace time.
     void end_what_escaped() const {
         const bool left_in_peace = step_ != Step::killing && !kill_now_;
         if (left_in_peace && result_.job.all_ended()) return;
@@ -405,14 +407,14 @@ class Watch {
     StatusLine status_;
     const Clock::time_point begin_ = Clock::now();
     Watched result_;
-    std::map<int, Clock::time_point> last_heard_;  ///< of the ranks that give signs of life
+    std::map<int, Clock::time_point> last_heard_;  ///< for the ranks that send heartbeats
     std::string unfinished_line_;
     bool engine_text_open_ = true;
     bool signalled_ = false;
     bool kill_now_ = false;
     Step step_ = Step::running;
     Clock::time_point next_sign_of_life_ = begin_;
-    std::vector<int> held_signals_;  ///< for the engine, which passes them on to the ranks
+    std::vector<int> held_signals_;  ///< for the launch backend, which forwards them to the ranks
     Clock::time_point hold_until_;
     std::optional<Clock::time_point> deadline_;
     Clock::time_point leave_from_;

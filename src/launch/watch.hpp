@@ -17,17 +17,17 @@
 
 namespace dtrain::launch {
 
-/// A node whose launcher is gone.
+/// A node whose launcher is lost.
 struct LostNode {
-    int rank = 0;  ///< a rank of it
+    int rank = 0;  ///< a rank of the node
     std::string reason;
 };
 
-/// What wants to be looked after while the job runs: the link to the launchers of other nodes.
+/// An additional source of events while the job runs: the link to the launchers of other nodes.
 struct EventSource {
     int fd = -1;  ///< readable when serve() has something to do
     std::function<void()> serve;
-    std::function<int()> asked_to_stop_by;  ///< the signal that a launcher elsewhere got; 0: none
+    std::function<int()> asked_to_stop_by;  ///< the signal that another node's launcher got; 0: none
     std::function<std::optional<LostNode>()> lost;
 };
 
@@ -35,47 +35,46 @@ class ControlSocket;
 class JobMetrics;
 
 struct WatchOptions {
-    std::vector<std::string> command;  ///< mpirun or srun, and its arguments
+    std::vector<std::string> command;  ///< mpirun or srun with its arguments
     RankControl control = RankControl::of_mpirun();
     Environment environment;
     int size = 0;                 ///< ranks of the job
-    std::set<int> service_ranks;  ///< servers and the like: stopped when all others are done
+    std::set<int> service_ranks;  ///< e.g. servers; they are stopped when all others are done
     std::chrono::milliseconds grace{0};
-    std::chrono::milliseconds hang_timeout{0};  ///< after which workers say that a rank is idle; 0: never
-    /// Ranks that give signs of life, the first one of each node of several, and the time without one after
-    /// which their node counts as lost.
+    std::chrono::milliseconds hang_timeout{0};  ///< after which workers report a rank as idle; 0: never
+    /// Ranks that send heartbeats: the first one of each node, in a job on several nodes. A node counts as
+    /// lost after `max_silence` without a heartbeat.
     std::vector<int> heartbeat_ranks;
     std::chrono::milliseconds max_silence{0};
     std::string job_token;
-    /// As of a timerfd or eventfd: readable when the job has to stop, and again, or with a count above 1,
-    /// when it has to be gone at once; -1: none.
+    /// A timerfd or eventfd: readable when the job has to stop; when it is readable again, or with a count
+    /// above 1, the job has to be killed at once; -1: none.
     int stop_fd = -1;
     std::string log_dir;       ///< for the status line
     bool status_line = false;  ///< on stderr, when that is a terminal
     EventSource events;
-    ControlSocket* control_socket = nullptr;  ///< where others may ask about the job
-    JobMetrics* metrics = nullptr;            ///< to be told what happens; none: nobody serves them
+    ControlSocket* control_socket = nullptr;  ///< where clients may ask about the job
+    JobMetrics* metrics = nullptr;            ///< updated with the job's events; null without metrics
 };
 
 struct Watched {
     JobState job;
     ExitStatus engine_status;        ///< of mpirun or srun
-    pid_t engine_pid = 0;            ///< of mpirun or srun, which has ended
+    pid_t engine_pid = 0;            ///< pid of mpirun or srun, which has ended
     int asked_to_stop_by = 0;        ///< signal that this process got; 0: none
     bool killed_at_once = false;     ///< by a second signal or command
     bool commanded_to_stop = false;  ///< by WatchOptions::stop_fd
-    std::string engine_text;         ///< what mpirun or srun itself said
-    /// The last words of the ranks that were left, when all of them were idle and the job was stopped
-    /// therefore.
+    std::string engine_text;         ///< messages of mpirun or srun itself
+    /// If the job was stopped because all remaining ranks were idle: their last events.
     std::vector<cluster::Event> hung;
-    std::optional<int> lost;  ///< the rank whose node was heard of no more, and the job was stopped therefore
-    std::string lost_because;  ///< where its launcher's link tells; "" else
+    std::optional<int> lost;   ///< if the job was stopped because a node was lost: a rank of that node
+    std::string lost_because;  ///< the reason, if the link to its launcher tells; else ""
 };
 
-/// Runs a job to its end: passes the ranks' console through, collects events, and ends the job in two
-/// phases when a rank fails, all ranks hang or a signal asks for it: first every program is stopped, then,
-/// when all ranks have told that nothing is left, the workers leave. Every wait for mpirun has an end, and
-/// nothing of the job is alive when this returns.
+/// Runs a job until it ends: forwards the ranks' console output, collects events, and ends the job in two
+/// phases if a rank fails, all ranks hang or a signal asks for it: first every program is stopped; then, when
+/// all ranks have reported that nothing is left, the workers leave. Every wait for mpirun has a deadline, and
+/// no process of the job is alive when this returns.
 Watched watch(const WatchOptions& options);
 
 }  // namespace dtrain::launch

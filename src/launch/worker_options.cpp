@@ -14,7 +14,7 @@
 namespace dtrain::launch {
 namespace {
 
-/// What `read` makes of a value; what it throws names the option.
+/// The result of `read` for a value; errors that it throws are extended by the option's name.
 template <class Read>
 auto read_option(const char* option, const std::string& value, const Read& read) {
     try {
@@ -52,7 +52,7 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
 void refuse_missing_wrapper(const Options& options, const Environment& environment) {
     if (!options.wrap) return;
     const auto args = read_option("--wrap", *options.wrap, shell_args);
-    // A name that is another one on each rank or host is the workers' to find.
+    // A name that differs per rank or host is looked up by the workers.
     if (args.empty() || args.front().find('%') != std::string::npos) return;
     if (!find_in_path(args.front(), environment))
         throw UsageError(fmt::format("--wrap: cannot execute \"{}\": no such program", args.front()));

@@ -39,7 +39,7 @@ constexpr milliseconds connecting_limit{2'000};
 constexpr milliseconds between_complaints{15'000};
 constexpr milliseconds poll_interval{500};
 constexpr milliseconds min_time_to_prove{1'000};
-constexpr milliseconds daemon_cleanup{3'000};  // what a daemon needs to kill ranks that ignore SIGTERM
+constexpr milliseconds daemon_cleanup{3'000};  // time that a daemon needs to kill ranks that ignore SIGTERM
 constexpr milliseconds end_margin{3'000};
 constexpr int status_link_lost = 1;
 
@@ -56,8 +56,8 @@ LocalPrograms programs_of(const Environment& environment) {
                 }};
 }
 
-/// Where daemons of Open MPI 4.1 have their files. Several of one job on one machine would use the same
-/// folder, and fail when they make it at the same time.
+/// The variable that names the folder for session files of Open MPI 4.1's daemons. Several daemons of one job
+/// on one machine would use the same folder, and fail if they create it at the same time.
 constexpr const char* session_variable = "OMPI_MCA_orte_tmpdir_base";
 
 std::filesystem::path session_parent(const Environment& environment) {
@@ -65,10 +65,10 @@ std::filesystem::path session_parent(const Environment& environment) {
     return own.empty() ? temporary_place(environment) : std::filesystem::path(own);
 }
 
-/// The MPI daemon of one mpirun.
+/// The MPI daemon that one mpirun runs on this node.
 class Daemon {
   public:
-    /// @throws UsageError when the command is not what mpirun says, or the daemon is not here
+    /// @throws UsageError if the command is not one of mpirun's, or the daemon is not installed here
     Daemon(const RunDaemon& wish, const Environment& environment)
         : run(wish.run), token(wish.job_token), session(session_parent(environment)) {
         grace = milliseconds(wish.grace_ms);
@@ -93,7 +93,8 @@ class Daemon {
     std::unique_ptr<Subprocess> process;
 };
 
-/// Ends the daemon and whatever it started: programs get their grace from their guards, then they are killed.
+/// Ends the daemon and everything it started: the guards give programs their grace time, then everything is
+/// killed.
 void end_all_of(Daemon& daemon) {
     daemon.process->send(SIGTERM);
     const auto begin = Clock::now();
@@ -142,7 +143,8 @@ class Following::State {
     std::optional<Followed> run() {
         while (!outcome_ && (lost_.empty() || accepted_)) {
             reactor_.wait(options_.must_leave ? try_again : between_heartbeats);
-            // A check is over soon, and nobody else may be able to ask the coordinator's machine.
+            // A check ends soon, and this node may be the only one that can inspect the coordinator's
+            // machine.
             if (!outcome_ && !options_.request.check && must_leave(options_))
                 outcome_ = Followed{.left = true};
         }
@@ -322,11 +324,11 @@ class Following::State {
     Connection connection_;
     std::optional<SignalSource> signals_;
     std::optional<Daemon> daemon_;
-    int daemon_announced_ = 0;  ///< the run whose daemon's end the coordinator knows
+    int daemon_announced_ = 0;  ///< number of the run whose daemon's end was reported to the coordinator
     std::optional<Followed> outcome_;
     bool introduced_ = false;
     bool accepted_ = false;
-    std::string lost_;  ///< why the connection is of no use any more
+    std::string lost_;  ///< why the connection is no longer usable
     bool asked_to_stop_ = false;
 };
 

@@ -13,8 +13,8 @@
 
 namespace dtrain::link {
 
-/// One end of an encrypted conversation: bytes of a stream in, messages out, and the reverse. It knows
-/// nothing of sockets. Until the other side has proven the key, no message comes out and frames are tiny.
+/// One end of an encrypted connection: converts received bytes to messages, and the reverse. Independent of
+/// sockets. Until the other side has proven the key, it yields no messages and accepts only tiny frames.
 class Channel {
   public:
     enum class Side { agent, coordinator };
@@ -24,24 +24,24 @@ class Channel {
     Channel& operator=(Channel&&) noexcept;
     ~Channel();
 
-    /// The other side has proven that it has the key.
+    /// Whether the other side has proven that it has the key.
     bool open() const;
 
-    /// A coordinator's side: the first message had a proof of the key. It may be a recording.
+    /// For the coordinator's side: the first message had a proof of the key. It may be a replay.
     bool has_begun() const;
 
-    /// Bytes that came from the other side.
-    /// @throws WrongKey, LinkError; then only take_output() is of use, for what explains it to the other
-    /// side.
+    /// Processes bytes received from the other side.
+    /// @throws WrongKey, LinkError; afterwards only take_output() may be called, for bytes that tell the
+    /// other side the reason.
     void take(std::string_view bytes);
 
     /// The next message, or nothing.
     std::optional<std::string> next();
 
-    /// @throws LinkError when the channel is not open or the message too long.
+    /// @throws LinkError if the channel is not open or the message is too long.
     void send(std::string_view message);
 
-    /// Bytes for the other side, handed out once.
+    /// Bytes to send to the other side; each is returned once.
     std::string take_output();
 
   private:
@@ -49,7 +49,7 @@ class Channel {
     std::unique_ptr<State> state_;
 };
 
-/// No message is longer: a daemon's command line is at most as long as the kernel allows.
+/// Maximum length of a message: a daemon's command line is at most as long as the kernel allows.
 inline constexpr std::size_t max_message = 4 * 1024 * 1024;
 
 }  // namespace dtrain::link

@@ -48,7 +48,7 @@ bool Connection::read(Clock::time_point now) {
     try {
         channel_.take({buffer.data(), static_cast<std::size_t>(got)});
     } catch (const LinkError&) {
-        output_ += channel_.take_output();  // may tell the other side what is wrong
+        output_ += channel_.take_output();  // may tell the other side the reason
         write();
         throw;
     }

@@ -12,7 +12,7 @@
 
 namespace dtrain::link {
 
-/// A socket between two launchers, and what is said over it. It never waits.
+/// A connection between two launchers, with its messages. Never blocks.
 class Connection {
   public:
     using Clock = std::chrono::steady_clock;
@@ -27,23 +27,24 @@ class Connection {
     Clock::time_point begin() const { return begin_; }
     Clock::time_point last_heard() const { return last_heard_; }
 
-    /// Takes what has arrived; false when the other side has closed the connection or is not there any more.
+    /// Reads what has arrived; false if the other side has closed the connection or is gone.
     /// @throws WrongKey, LinkError
     bool read(Clock::time_point now = Clock::now());
 
-    /// Something has arrived that read() has not taken yet.
+    /// Whether data has arrived that read() has not read yet.
     bool has_input() const;
 
-    /// The next message; LinkError for one that cannot be understood.
+    /// The next message, or nothing.
+    /// @throws LinkError for an invalid message
     std::optional<Message> next();
 
     void send(const Message& message);
 
-    /// Sends as much as the other side takes now; false when it is not there any more.
+    /// Sends as much as the socket accepts now; false if the other side is gone.
     bool write();
     bool has_output() const { return !output_.empty(); }
 
-    /// Why read() or write() said false.
+    /// Why read() or write() returned false.
     const std::string& reason() const { return reason_; }
 
   private:

@@ -23,13 +23,13 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t max_unauthenticated = 1024;
 constexpr std::size_t min_unauthenticated = 16;
-constexpr int accepted_at_once = 64;  // then it is the turn of those who are in
+constexpr int accepted_at_once = 64;  // before established connections are served again
 constexpr milliseconds poll_period{1'000};
 constexpr milliseconds time_to_say_goodbye{2'000};
 constexpr std::size_t max_warnings = 8;
 
-/// A part of the descriptors that this process may have: agents, remote shells, logs and mpirun need some
-/// too.
+/// Only a part of the descriptors that this process may open, since agents, remote shells, logs and mpirun
+/// need some, too.
 std::size_t unauthenticated_allowed() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
@@ -61,21 +61,19 @@ void Coordinator::accept_some() {
                                                reactor_.now()}});
         unauthenticated_.push_back(fd);
         reactor_.watch(fd, EPOLLIN, [this, fd](std::uint32_t events) { serve_peer(fd, events); });
-        serve_peer(
-            fd,
-            EPOLLIN);  // an agent has said something already, and is no unauthenticated peer to be pushed out
+        serve_peer(fd, EPOLLIN);  // an agent has already sent its proof, and must not be dropped
     }
 }
 
-/// Off until the next look at the clock: a connection that cannot be accepted would wake us for ever.
+/// Disabled until the next timer tick, because a connection that cannot be accepted would wake the reactor
+/// endlessly.
 void Coordinator::listen(bool wanted) {
     if (wanted == listening_) return;
     listening_ = wanted;
     reactor_.change(options_.listener.get(), wanted ? std::uint32_t{EPOLLIN} : 0);
 }
 
-/// An agent proves its key within a round trip, so the oldest unauthenticated peer is the one that least
-/// likely is one.
+/// An agent proves its key within a round trip, so the oldest unauthenticated peer is least likely to be one.
 bool Coordinator::make_room() {
     if (unauthenticated_.empty()) return false;
     const auto silent = std::find_if(unauthenticated_.begin(), unauthenticated_.end(),
@@ -157,7 +155,7 @@ void Coordinator::flush(int fd) {
     reactor_.change(fd, connection.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-void Coordinator::drop(int fd, std::string reason) {  // a copy: it may be the peer's own
+void Coordinator::drop(int fd, std::string reason) {  // by value: it may refer to a member of the erased peer
     const auto node = peers_.at(fd).node;
     reactor_.forget(fd);
     peers_.erase(fd);
@@ -169,7 +167,7 @@ void Coordinator::drop(int fd, std::string reason) {  // a copy: it may be the p
         remote_shells_->send(shell->second, DaemonEnded{.run = run_, .status = 1, .reason = lost_.at(*node)});
 }
 
-/// Each address once, and not endlessly many: the log is no place for an attacker to write to.
+/// Warns once per address, and only about a limited number of them, so that an attacker cannot fill the log.
 void Coordinator::refuse_key(const std::string& peer) {
     if (other_keys_.size() >= max_warnings || !other_keys_.insert(peer).second) return;
     log_warning("a launcher on {} has another key and was refused; if it is yours, {}", peer,

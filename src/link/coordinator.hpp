@@ -21,25 +21,26 @@
 
 namespace dtrain::link {
 
-/// What mpirun's daemons get beside their command.
+/// What mpirun's daemons get besides their command.
 struct JobInfo {
     std::string job_token;
     std::chrono::milliseconds grace{0};
 };
 
-/// The node that an agent is, or why it is none.
+/// The node rank of an agent, or why it is refused.
 using Admission = std::variant<int, Refused>;
 
-/// The launcher that runs mpirun, as its agents see it: they connect in any order, prove the key, say what
-/// they have, start the MPI daemon when mpirun asks for it, and stay connected until the job is over.
-/// Strangers cost a descriptor for a few seconds; many at once push each other out, those first that have
-/// shown no sign of the key, and leave most descriptors of the process to others.
+/// The server side of the link, in the launcher that runs mpirun: agents connect in any order, prove the key,
+/// send their join request, start the MPI daemon when mpirun asks for it, and stay connected until the job is
+/// over. An unauthenticated peer occupies a descriptor for a few seconds; if there are too many, the oldest
+/// are dropped, those without any proof of the key first, so that most descriptors of the process remain
+/// available.
 class Coordinator {
   public:
     struct Options {
         FileDescriptor listener;
         Key key;
-        std::string name;  ///< this node's, for messages
+        std::string name;  ///< name of this node, for messages
         std::function<Admission(const JoinRequest&)> admit;
         std::function<void(int node)> arrived;
         Reactor::Now now = Reactor::Clock::now;
@@ -50,38 +51,38 @@ class Coordinator {
 
     Reactor& reactor() { return reactor_; }
 
-    /// An agent that cannot take part: what is wrong with its command line. Reported once.
+    /// Why an agent that cannot take part was refused, e.g. because of its command line. Returned once.
     std::optional<std::string> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
     bool here(int node) const { return agents_.contains(node); }
     const JoinRequest& join_request_of(int node) const { return requests_.at(node); }
-    /// The address that an agent's connection comes from.
+    /// The remote address of an agent's connection.
     const std::string& peer_of(int node) const { return peers_.at(agents_.at(node)).connection.peer(); }
-    /// New numbers for the nodes: node n becomes node numbers[n].
+    /// Renumbers the nodes: node n becomes node numbers[n].
     void renumber(const std::vector<int>& numbers);
     void send(int node, const Message& message);
     void send_to_all(const Message& message);
 
-    /// Serves mpirun's remote shells at this path, for one mpirun after the other.
+    /// Serves mpirun's remote shells at this path, for consecutive runs of mpirun.
     void serve_agents(const std::string& path);
-    /// The next mpirun's daemons are of this job.
-    /// @param names of the nodes as mpirun knows them
-    /// @param hosts where the nodes are found
+    /// The next mpirun's daemons belong to this job.
+    /// @param names the nodes' names in mpirun
+    /// @param hosts the nodes' hosts, for ssh
     void begin_run(const JobInfo& info, std::vector<std::string> names, std::vector<std::string> hosts);
 
-    /// Nodes whose agents are gone, and why.
+    /// Nodes whose agents are lost, with the reason.
     const std::map<int, std::string>& lost() const { return lost_; }
-    /// The signal that an agent got first; 0: none.
+    /// The first signal that an agent got; 0: none.
     int asked_to_stop_by() const { return asked_to_stop_by_; }
 
-    /// Tells all agents and waits for a moment until they have it.
+    /// Notifies all agents, and waits briefly until the message is sent.
     void end(const JobEnded& ending);
 
   private:
     struct Peer {
         Connection connection;
-        std::optional<int> node;  ///< once it is an agent
-        bool leaving = false;     ///< closed as soon as everything is sent
+        std::optional<int> node;  ///< set once it is an agent
+        bool leaving = false;     ///< closed as soon as all output is sent
     };
 
     void accept_some();
@@ -101,7 +102,7 @@ class Coordinator {
     Options options_;
     Reactor reactor_;
     std::map<int, Peer> peers_;        ///< by descriptor
-    std::deque<int> unauthenticated_;  ///< descriptors of those that are no agents, oldest first
+    std::deque<int> unauthenticated_;  ///< descriptors of peers that are not agents, oldest first
     std::size_t max_unauthenticated_;
     bool listening_ = true;
     std::map<int, int> agents_;  ///< node -> descriptor
@@ -115,7 +116,7 @@ class Coordinator {
     std::map<int, std::string> lost_;
     std::optional<std::string> refusal_;
     int asked_to_stop_by_ = 0;
-    std::set<std::string> other_keys_;  ///< addresses that were warned about
+    std::set<std::string> other_keys_;  ///< addresses for which a warning was logged
 };
 
 }  // namespace dtrain::link

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 6> switches{
     "--leave-session-attached", "--allow-run-as-root",  "--tree-spawn",
     "--debug-daemons",          "--debug-daemons-file", "--debug"};
 
-// What Open MPI 4.1 puts around the command for a login shell sh or ksh.
+// Open MPI 4.1 wraps the command in this if the login shell is sh or ksh.
 constexpr std::string_view profile_begin = "( test ! -r ./.profile || . ./.profile;";
 constexpr std::string_view profile_end = ")";
 
@@ -41,7 +41,7 @@ bool among(const List& list, std::string_view arg) {
                     what, one_line(line, 300)));
 }
 
-/// The parts between semicolons that no quotes enclose.
+/// Splits a line at semicolons that are not quoted.
 std::vector<std::string> statements(std::string_view line) {
     std::vector<std::string> out(1);
     char quote = 0;
@@ -64,8 +64,8 @@ std::vector<std::string> statements(std::string_view line) {
     return out;
 }
 
-/// A shell would do something with such characters where no quotes protect them, and with `$` and backquotes
-/// also in double quotes. The daemon's options need none.
+/// Refuses characters that a shell would interpret if unquoted and, for `$` and backquotes, also in double
+/// quotes. The daemon's options need none of them.
 void refuse_operators(std::string_view statement, std::string_view line) {
     char quote = 0;
     for (const char c : statement) {
@@ -87,7 +87,7 @@ bool is_path_list(std::string_view value) {
     });
 }
 
-/// The value with a reference to the variable itself at its end replaced.
+/// The value, with a reference to the variable itself at its end expanded.
 std::string expanded(const std::string& name, std::string_view value, const std::string& before,
                      std::string_view line) {
     for (const auto& reference : {"${" + name + ":-}", "${" + name + "}", "$" + name})
@@ -154,7 +154,7 @@ class Parser {
             if (among(switches, args[i])) continue;
             if (!among(parameter_options, args[i]) || i + 2 >= args.size())
                 refuse(fmt::format("the option {}", args[i]), line_);
-            // Such a parameter would make the daemon load files from anywhere.
+            // Such a parameter would make the daemon load files from any folder.
             if (args[i + 1].find("component_path") != std::string::npos)
                 refuse(fmt::format("the parameter {}", args[i + 1]), line_);
             i += 2;

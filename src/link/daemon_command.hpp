@@ -10,26 +10,26 @@
 
 #include <dtrain/environment.hpp>
 
-/// The line that mpirun gives its remote shell, understood instead of run by a shell.
+/// Parses the command line that mpirun gives its remote shell, instead of running it in a shell.
 namespace dtrain::link {
 
 struct DaemonCommand {
-    Environment assignments;  ///< search paths and prefixes, complete
-    std::string program;      ///< orted or prted, as mpirun names it
+    Environment assignments;  ///< search paths and prefixes, expanded
+    std::string program;      ///< orted or prted, as named by mpirun
     std::vector<std::string> arguments;
     friend bool operator==(const DaemonCommand&, const DaemonCommand&) = default;
 };
 
-/// Understands what Open MPI 4.1 and 5.0 say to a POSIX shell: assignments of search paths, then the daemon
-/// with its options, and nothing else. Pure.
-/// @param environment of this node; "$PATH" in an assignment means its PATH
+/// Parses the commands that Open MPI 4.1 and 5.0 write for a POSIX shell: assignments of search paths, then
+/// the daemon with its options, and nothing else. Pure.
+/// @param environment environment of this node; "$PATH" in an assignment means its PATH
 /// @throws UsageError naming what is not expected in such a line
 DaemonCommand parse_daemon_command(std::string_view line, const Environment& environment);
 
-/// This node's file for the daemon of a command: the one that its own Open MPI has.
-/// @param same_file whether two paths are one file, both existing
-/// @param in_path where a program is found in this node's PATH
-/// @throws UsageError when the daemon that mpirun names is not there or is another one
+/// Finds this node's file for the daemon of a command: the one of its own Open MPI.
+/// @param same_file whether two existing paths are the same file
+/// @param in_path looks up a program in this node's PATH
+/// @throws UsageError if the daemon that mpirun names does not exist here or is another one
 struct LocalPrograms {
     std::function<std::optional<std::string>(const std::string& name)> in_path;
     std::function<bool(const std::string& a, const std::string& b)> same_file;

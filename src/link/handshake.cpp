@@ -27,7 +27,7 @@ const unsigned char* bytes_of(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-/// Keyed BLAKE2b; `purpose` keeps the uses of one key apart.
+/// Keyed BLAKE2b; `purpose` separates the uses of one key.
 std::string mac(const Key& key, std::string_view purpose, std::string_view content) {
     std::string input(purpose);
     input.push_back('\0');
@@ -55,7 +55,7 @@ StreamKey stream_key(const Key& key, std::string_view purpose, std::string_view 
     return out;
 }
 
-/// What both sides compute from the shared secret and everything that was said.
+/// What both sides derive from the shared secret and the handshake so far.
 struct Agreement {
     std::string proof_of_coordinator;
     std::string proof_of_agent;
@@ -67,10 +67,10 @@ Agreement agree(const Key& key, const StreamKey& to_coordinator, const StreamKey
     std::string content(text_of(to_coordinator.data(), to_coordinator.size()));
     content += text_of(to_agent.data(), to_agent.size());
     content += said;
-    Agreement out{.proof_of_coordinator = mac(key, "coordinator", content),
-                  .proof_of_agent = mac(key, "agent", content),
-                  .keys = {.to_coordinator = stream_key(key, "to coordinator", content),
-                           .to_agent = stream_key(key, "to agent", content)}};
+    Agreement out{.proof_of_coordinator = mac(key, "head", content),
+                  .proof_of_agent = mac(key, "follower", content),
+                  .keys = {.to_coordinator = stream_key(key, "to head", content),
+                           .to_agent = stream_key(key, "to follower", content)}};
     ::sodium_memzero(content.data(), content.size());
     return out;
 }

@@ -10,14 +10,13 @@
 #include "link/frames.hpp"
 #include "link/key.hpp"
 
-/// How two launchers prove to each other that they have the same key, before anything else is looked at.
-/// Three messages, agent first:
-///   1. version, fresh public key and nonce of the agent; a proof by the key over these
-///   2. the coordinator's public key and nonce; a proof over everything so far and the secret that both now
-///   share
+/// Handshake by which two launchers prove to each other that they have the same key, before any other data is
+/// processed. Three messages, agent first:
+///   1. version, ephemeral public key and nonce of the agent; a proof of the key over these
+///   2. the coordinator's public key and nonce; a proof over everything so far and the shared secret
 ///   3. the agent's proof over the same
-/// The fresh X25519 keys (crypto_kx) make every connection's secret its own: what was recorded opens nothing
-/// later, even to somebody who learns the key. Pure but for random numbers.
+/// The ephemeral X25519 keys (crypto_kx) give every connection its own secret: recorded traffic cannot be
+/// decrypted later, even by somebody who learns the key. Pure except for random numbers.
 namespace dtrain::link {
 
 /// The other side has another key.
@@ -28,16 +27,16 @@ class WrongKey : public LinkError {
 
 using StreamKey = std::array<unsigned char, 32>;
 
-/// One for each direction.
+/// One key for each direction.
 struct StreamKeys {
     StreamKey to_coordinator;
     StreamKey to_agent;
 };
 
-/// No message of the handshake is longer.
+/// Maximum length of a handshake message.
 inline constexpr std::size_t max_handshake_message = 160;
 
-/// What the coordinator answers to an agent with another key, in place of message 2.
+/// The coordinator's answer to an agent with another key, instead of message 2.
 inline constexpr std::string_view other_key_answer = "other key";
 
 class AgentHandshake {
@@ -45,7 +44,7 @@ class AgentHandshake {
     explicit AgentHandshake(const Key& key);
 
     const std::string& first() const { return first_; }
-    /// Checks message 2 and gives message 3; keys() is good from then on.
+    /// Checks message 2 and returns message 3; keys() is valid from then on.
     /// @throws WrongKey, LinkError
     std::string third(std::string_view second);
     const StreamKeys& keys() const { return keys_; }
@@ -64,7 +63,7 @@ class CoordinatorHandshake {
 
     /// @throws WrongKey, LinkError
     std::string second(std::string_view first);
-    /// Checks message 3; keys() is good from then on.
+    /// Checks message 3; keys() is valid from then on.
     /// @throws WrongKey
     void finish(std::string_view third);
     const StreamKeys& keys() const { return keys_; }

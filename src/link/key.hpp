@@ -12,7 +12,7 @@ namespace dtrain::link {
 
 inline constexpr std::size_t key_bytes = 32;
 
-/// The secret that all nodes of a user's jobs share; whoever has it can run programs as that user.
+/// The secret shared by all nodes of a user's jobs; whoever has it can run programs as that user.
 class Key {
   public:
     using Bytes = std::array<unsigned char, key_bytes>;
@@ -23,7 +23,7 @@ class Key {
     ~Key();
 
     static Key random();
-    /// 64 hexadecimal digits, blanks around them ignored; nothing when the text is something else.
+    /// Parses 64 hexadecimal digits, ignoring surrounding blanks; nothing for any other text.
     static std::optional<Key> parse(std::string_view text);
 
     std::string to_hex() const;
@@ -34,8 +34,8 @@ class Key {
     Bytes bytes_;
 };
 
-/// Makes libsodium ready; any number of times.
-/// @throws Error when the machine gives it no random numbers.
+/// Initializes libsodium; may be called any number of times.
+/// @throws Error if the machine provides no random numbers.
 void start_cryptography();
 
 }  // namespace dtrain::link

@@ -31,7 +31,8 @@ std::string content_of(const FileDescriptor& fd) {
     return text;
 }
 
-/// The key of an open file, validated by the file that is read and not by what its name is a moment later.
+/// Reads the key of an open file and checks the permissions of that file, not of what has its name a moment
+/// later.
 Key read_open_key(const FileDescriptor& fd, const fs::path& file) {
     struct stat info {};
     ::fstat(fd.get(), &info);
@@ -68,7 +69,7 @@ void make_folder(const fs::path& file) {
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make " + folder.string());
 }
 
-/// A link succeeds for one process only, also on network file systems; the others find its key.
+/// Only one process succeeds in creating the link, also on network file systems; the others find its key.
 void publish_unless_there(const fs::path& file, const Key& key) {
     make_folder(file);
     std::string temporary = file.string() + ".XXXXXX";

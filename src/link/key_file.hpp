@@ -10,30 +10,30 @@
 
 #include "link/key.hpp"
 
-/// Where a user's key lies: ~/.dtrain/key, or what DTRAIN_KEY_FILE names.
+/// The file of a user's key: ~/.dtrain/key, or the one that DTRAIN_KEY_FILE names.
 namespace dtrain::link {
 
-/// @throws UsageError when neither DTRAIN_KEY_FILE nor HOME tells.
+/// @throws UsageError if neither DTRAIN_KEY_FILE nor HOME is set.
 std::filesystem::path key_file(const Environment& environment);
 
-/// The key of a file that only its owner can read.
-/// @throws UsageError for a file that is not there, that others may read or write, or that holds no key; each
-/// with the command that repairs it.
+/// Reads a key from a file that only its owner can read.
+/// @throws UsageError for a file that does not exist, that others may read or write, or that holds no key;
+/// the message has the command that fixes it.
 Key read_key(const std::filesystem::path& file);
 
-/// The same, after making a new key where there is no file. Of several processes that do so at once, on one
+/// Like read_key(), but creates a new key if there is no file. If several processes do so at once, on one
 /// machine or on a shared home, all get the same key.
 Key read_or_make_key(const std::filesystem::path& file);
 
 /// Writes the key of another node.
-/// @throws UsageError when the text is no key.
+/// @throws UsageError if the text is not a key.
 void install_key(const std::filesystem::path& file, std::string_view text);
 
-/// What to run on another node so that it has this key, too. `echo` is the shell's own: the key is seen in no
-/// list of processes.
+/// The command that installs this key on another node. `echo` is a shell built-in: the key does not appear in
+/// any process list.
 std::string install_command(const Key& key);
 
-/// For messages: how the key of `from` gets to `to`; says no secret.
+/// For messages: how to copy the key of `from` to `to`; contains no secret.
 std::string how_to_copy_key(const std::string& from, const std::string& to);
 
 }  // namespace dtrain::link

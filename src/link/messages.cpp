@@ -15,11 +15,12 @@ namespace {
 
 using nlohmann::json;
 
+/// Names on the wire are those of dtrain 0.1, so that launchers of two versions can say that they differ.
 template <class T>
 struct Name;
 template <>
 struct Name<JoinRequest> {
-    static constexpr const char* text = "join";
+    static constexpr const char* text = "hello";
 };
 template <>
 struct Name<Refused> {
@@ -27,7 +28,7 @@ struct Name<Refused> {
 };
 template <>
 struct Name<Accepted> {
-    static constexpr const char* text = "accepted";
+    static constexpr const char* text = "welcome";
 };
 template <>
 struct Name<CheckCall> {
@@ -63,7 +64,7 @@ struct Name<StopJob> {
 };
 template <>
 struct Name<FinalLine> {
-    static constexpr const char* text = "final_line";
+    static constexpr const char* text = "last_words";
 };
 template <>
 struct Name<JobEnded> {
@@ -74,7 +75,7 @@ struct Name<Heartbeat> {
     static constexpr const char* text = "heartbeat";
 };
 
-/// Calls `field(name, value)` for every field of a message; reading and writing cannot differ then.
+/// Calls `field(name, value)` for every field of a message, so that reading and writing cannot differ.
 template <class M, class Field>
 void fields(M& message, const Field& field) {
     using T = std::remove_const_t<M>;
@@ -162,7 +163,7 @@ struct Read {
         if (object.contains(name)) value = number(name, object.at(name));
     }
 
-    /// Counts, numbers, statuses and signals: none is negative.
+    /// For counts, numbers, statuses and signals: none is negative.
     static int number(std::string_view name, const json& value) {
         const bool is_one = value.is_number_unsigned() && value.get<std::uint64_t>() <= largest(name) &&
                             (name != "signal" || value != 0);
@@ -173,7 +174,7 @@ struct Read {
   private:
     static std::uint64_t largest(std::string_view name) {
         if (name == "signal") return SIGRTMAX;
-        if (name == "status") return 255;  // as a shell has it
+        if (name == "status") return 255;  // as in a shell
         return std::numeric_limits<int>::max();
     }
     static std::string shortened(std::string text) {

@@ -11,38 +11,36 @@
 
 #include "link/frames.hpp"
 
-/// What launchers say to each other once both have proven the key, and what the remote shell says to
-/// the coordinator beside it. "Coordinator" is the launcher that runs mpirun, "agents" are those of the other
-/// nodes.
+/// Messages between launchers after both have proven the key, and between the remote shell and the
+/// coordinator. "Coordinator" is the launcher that runs mpirun, "agents" are those of the other nodes.
 namespace dtrain::link {
 
-/// Agent: who it is, and what it has.
+/// Agent: its identity and resources.
 struct JoinRequest {
-    std::string version;    ///< of dtrain
-    std::string host_name;  ///< what the machine calls itself
+    std::string version;    ///< dtrain's version
+    std::string host_name;  ///< the machine's own host name
     int node_count = 0;
-    std::string address;             ///< its place in `nodes`, or --host; "" when it has none
-    std::optional<int> wanted_node;  ///< --rank
-    std::vector<std::string> nodes;  ///< the list that it was started with; empty: nodes meet at --master
-    std::vector<std::vector<std::string>> ranks;  ///< GPUs of each of its ranks
-    std::optional<int> servers;                   ///< how many of them, the first ones, are parameter servers
-    std::string visible_gpus;                     ///< CUDA_VISIBLE_DEVICES of its programs
-    std::map<std::string, std::string>
-        assignments;      ///< what its ranks got of it, as write_assignments has it
-    std::string log_dir;  ///< absolute, on its own disk
+    std::string address;                             ///< its entry in `nodes`, or --host; "" if there is none
+    std::optional<int> wanted_node;                  ///< value of --rank
+    std::vector<std::string> nodes;                  ///< its list of nodes; empty: the nodes meet at --master
+    std::vector<std::vector<std::string>> ranks;     ///< GPUs of each of its ranks
+    std::optional<int> servers;                      ///< number of parameter servers, its first ranks
+    std::string visible_gpus;                        ///< CUDA_VISIBLE_DEVICES of its programs
+    std::map<std::string, std::string> assignments;  ///< assignments of its ranks, as in write_assignments
+    std::string log_dir;                             ///< absolute, on its own disk
     std::string job_id;
-    std::string run_mode;              ///< as --run_mode has it
+    std::string run_mode;              ///< as in --run_mode
     std::vector<std::string> program;  ///< argv of its ranks
-    std::string working_dir;           ///< theirs, absolute
-    bool leads = false;                ///< it takes itself for node 0, and asks whether this one does so too
-    bool check = false;                ///< it wants its machine inspected, and no job
+    std::string working_dir;           ///< working directory of its ranks, absolute
+    bool leads = false;                ///< it considers itself node 0; does the receiver do so, too?
+    bool check = false;                ///< it wants its machine inspected, without a job
     friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };
 
-/// Coordinator: the agent is not wanted.
+/// Coordinator: the agent is refused.
 struct Refused {
     std::string reason;
-    bool of_another_job = false;  ///< and nothing is wrong with either
+    bool of_another_job = false;  ///< it belongs to another job, and neither launcher has an error
     friend bool operator==(const Refused&, const Refused&) = default;
 };
 
@@ -52,48 +50,48 @@ struct Accepted {
     int nodes = 0;
     int first_rank = 0;
     int ranks = 0;
-    std::string members;  ///< of a parameter-server job, instead: "server 1, workers 2-3"
-    bool by_ssh = false;  ///< its ranks were started over ssh before it came
+    std::string members;  ///< for a parameter-server job, instead of ranks: "server 1, workers 2-3"
+    bool by_ssh = false;  ///< its ranks were started over ssh before it joined
     friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 
-/// Coordinator: have this machine inspected; what does so shall call the coordinator at that port, with that
-/// word.
+/// Coordinator: run an inspection of this machine; its program connects to this port of the coordinator, with
+/// this nonce.
 struct CheckCall {
     int port = 0;
     std::string nonce;
     friend bool operator==(const CheckCall&, const CheckCall&) = default;
 };
 
-/// Remote shell: run the MPI daemon there. `command` is what mpirun gave its remote shell.
+/// Remote shell: run the MPI daemon on a host. `command` is what mpirun passed to its remote shell.
 struct RunOn {
     std::string host;
     std::string command;
     friend bool operator==(const RunOn&, const RunOn&) = default;
 };
 
-/// Coordinator to remote shell: that node has no agent.
+/// Coordinator to remote shell: the node has no agent, use ssh.
 struct UseSsh {
-    std::string host;  ///< where ssh finds it; "": as mpirun calls it
+    std::string host;  ///< the host for ssh; "": mpirun's name of the node
     friend bool operator==(const UseSsh&, const UseSsh&) = default;
 };
 
 /// Coordinator: start the MPI daemon.
 struct RunDaemon {
-    int run = 0;  ///< counts up; what is said about another run is out of date
+    int run = 0;  ///< increasing number; messages about another run are out of date
     std::string command;
-    std::string job_token;  ///< DTRAIN_JOB_TOKEN of all that this daemon starts
-    int grace_ms = 0;       ///< which programs get before they are killed
+    std::string job_token;  ///< DTRAIN_JOB_TOKEN of all processes that this daemon starts
+    int grace_ms = 0;       ///< grace time of programs before they are killed
     friend bool operator==(const RunDaemon&, const RunDaemon&) = default;
 };
 
-/// Coordinator: end the MPI daemon, which mpirun wants no more.
+/// Coordinator: end the MPI daemon, which mpirun no longer needs.
 struct StopDaemon {
     int run = 0;
     friend bool operator==(const StopDaemon&, const StopDaemon&) = default;
 };
 
-/// Agent, and coordinator to remote shell: what the daemon printed.
+/// Agent, and coordinator to remote shell: output of the daemon.
 struct DaemonOutput {
     int run = 0;
     bool to_stderr = false;
@@ -101,23 +99,23 @@ struct DaemonOutput {
     friend bool operator==(const DaemonOutput&, const DaemonOutput&) = default;
 };
 
-/// Agent, and coordinator to remote shell.
+/// Agent, and coordinator to remote shell: the daemon has ended.
 struct DaemonEnded {
     int run = 0;
-    int status = 0;      ///< as a shell has it
-    std::string reason;  ///< why it never ran, or was ended; "" else
+    int status = 0;      ///< as in a shell
+    std::string reason;  ///< why it did not start, or was ended; else ""
     friend bool operator==(const DaemonEnded&, const DaemonEnded&) = default;
 };
 
-/// Agent: somebody asked it to stop.
+/// Agent: it got a stop signal.
 struct StopJob {
     int signal = 0;
     friend bool operator==(const StopJob&, const StopJob&) = default;
 };
 
-/// Coordinator: the line with which a rank's log ends there.
+/// Coordinator: append this last line to a rank's log on the agent's node.
 struct FinalLine {
-    std::string log;  ///< a file of the agent's log folder
+    std::string log;  ///< file name in the agent's log folder
     std::string line;
     friend bool operator==(const FinalLine&, const FinalLine&) = default;
 };
@@ -125,11 +123,11 @@ struct FinalLine {
 /// Coordinator: the job is over.
 struct JobEnded {
     int status = 0;
-    std::string text;  ///< one line about what went wrong; "" else
+    std::string text;  ///< one line about what went wrong; else ""
     friend bool operator==(const JobEnded&, const JobEnded&) = default;
 };
 
-/// Both: still there.
+/// Agent and coordinator: still alive.
 struct Heartbeat {
     friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
@@ -139,7 +137,7 @@ using Message = std::variant<JoinRequest, Refused, Accepted, CheckCall, RunOn, U
 
 std::string encode(const Message& message);
 
-/// @throws LinkError for what is no message.
+/// @throws LinkError if the text is not a message.
 Message decode(std::string_view text);
 
 }  // namespace dtrain::link

@@ -63,7 +63,7 @@ void Reactor::every(std::chrono::milliseconds period, std::function<void()> acti
 void Reactor::set_alarm() const {
     const auto next = std::min_element(timers_.begin(), timers_.end(),
                                        [](const Timer& a, const Timer& b) { return a.due < b.due; });
-    const auto left = std::max(next->due - now(), Clock::duration(1));  // 0 would mean never
+    const auto left = std::max(next->due - now(), Clock::duration(1));  // 0 would disarm the timer
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
     const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(left - seconds);
     const itimerspec times{.it_interval = {},
@@ -88,8 +88,8 @@ void Reactor::serve() {
     for (int i = 0; i < count; ++i) {
         const auto& event = ready[static_cast<std::size_t>(i)];
         const auto found = actions_.find(event.data.fd);
-        if (found == actions_.end()) continue;  // another action of this round has forgotten it
-        const auto action = found->second;      // which may forget itself
+        if (found == actions_.end()) continue;  // another action of this round has called forget() for it
+        const auto action = found->second;      // a copy, because the action may call forget() for itself
         (*action)(event.events);
     }
     serve_timers();

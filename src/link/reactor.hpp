@@ -13,15 +13,15 @@
 
 namespace dtrain::link {
 
-/// Calls whoever waits for a file descriptor. It never waits itself: its own descriptor can be polled, alone
-/// or with others, and says when serve() has something to do.
+/// Dispatches events of file descriptors to actions. serve() never blocks: the reactor's own descriptor can
+/// be polled, alone or with others, and is readable when serve() has something to do.
 class Reactor {
   public:
     using Action = std::function<void(std::uint32_t events)>;
     using Clock = std::chrono::steady_clock;
     using Now = std::function<Clock::time_point()>;
 
-    /// @param now what time it is; with a clock of somebody's own, serve() does what is due by that
+    /// @param now the current time; with a custom clock, serve() runs what is due by that clock
     explicit Reactor(Now now = Clock::now);
 
     int fd() const { return epoll_.get(); }
@@ -30,15 +30,15 @@ class Reactor {
     /// @param events EPOLLIN and EPOLLOUT
     void watch(int fd, std::uint32_t events, Action action);
     void change(int fd, std::uint32_t events);
-    /// Before the descriptor is closed.
+    /// Must be called before the descriptor is closed.
     void forget(int fd);
 
-    /// Calls `action` again and again, as long as the reactor lives.
+    /// Calls `action` periodically, as long as the reactor lives.
     void every(std::chrono::milliseconds period, std::function<void()> action);
 
     void serve();
 
-    /// Waits for something to do, at most so long, and serves it.
+    /// Waits for an event, for at most `limit`, and serves it.
     void wait(std::chrono::milliseconds limit);
 
   private:

@@ -26,7 +26,7 @@ namespace {
 constexpr const char* end_of_options = "--";
 constexpr const char* not_by_hand = "mpirun starts this program for dtrain-launch; it is of no use by itself";
 
-/// The next message, or nothing when the launcher is gone.
+/// The next message, or nothing if the launcher has closed the connection.
 std::optional<Message> receive(int fd, FrameReader& frames) {
     for (;;) {
         if (const auto frame = frames.next()) return decode(*frame);
@@ -38,8 +38,8 @@ std::optional<Message> receive(int fd, FrameReader& frames) {
     }
 }
 
-/// A scheduler's remote shell runs the words that it gets, and on the other node no shell reads them:
-/// pbs_tmrsh.
+/// A scheduler's remote shell (pbs_tmrsh) runs its arguments without a shell on the other node, so that one
+/// is added.
 [[noreturn]] void become_remote_shell(const std::vector<std::string>& arguments,
                                       const Environment& environment) {
     const auto& shell = arguments[1];
@@ -49,7 +49,7 @@ std::optional<Message> receive(int fd, FrameReader& frames) {
     throw std::system_error(error, std::generic_category(), "cannot execute " + shell);
 }
 
-/// Behind options for ssh (plm_rsh_args).
+/// The index of the host: after options for ssh (plm_rsh_args).
 std::size_t place_of_host(const std::vector<std::string>& arguments) {
     std::size_t place = 0;
     while (place < arguments.size() && arguments[place].starts_with('-')) {

@@ -9,11 +9,11 @@
 
 namespace dtrain::link {
 
-/// What mpirun starts in place of ssh: `arguments` are a host and a command for its shell. The launcher,
-/// reached at DTRAIN_AGENT_SOCKET, has the command run by that node's agent; this process lives as long as
-/// the daemon there, prints what it prints and returns its status. Where no agent is, it becomes ssh.
-/// Behind `--by SHELL` it becomes SHELL, a scheduler's remote shell that runs words without a shell, and has
-/// it start one for the command.
+/// The program that mpirun starts in place of ssh: `arguments` are a host and a command for its shell. The
+/// launcher, reached at DTRAIN_AGENT_SOCKET, lets that node's agent run the command; this process lives as
+/// long as the daemon there, prints its output and returns its status. If the node has no agent, this process
+/// becomes ssh. With `--by SHELL` it becomes SHELL, a scheduler's remote shell that runs commands without a
+/// shell, and makes it start one for the command.
 int run_remote_shell(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace dtrain::link

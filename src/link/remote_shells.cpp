@@ -67,7 +67,7 @@ void RemoteShells::end(int shell) {
     actions_.gone(shell);
 }
 
-/// A broken connection is seen where it is read.
+/// A broken connection is detected when reading.
 void RemoteShells::write_to(int shell) {
     auto& output = remote_shells_.at(shell).output;
     while (!output.empty()) {
@@ -80,8 +80,8 @@ void RemoteShells::write_to(int shell) {
     reactor_.change(shell, output.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
 
-/// A remote shell prints what its daemon printed, and somebody may have stopped it: of that not everything is
-/// kept.
+/// A remote shell prints the output of its daemon and may have been stopped, so output beyond a limit is
+/// dropped.
 void RemoteShells::send(int shell, const Message& message) {
     const auto found = remote_shells_.find(shell);
     if (found == remote_shells_.end()) return;

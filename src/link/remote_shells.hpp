@@ -15,24 +15,23 @@
 
 namespace dtrain::link {
 
-/// The coordinator's side of the programs that mpirun starts in place of ssh, one for each other node. They
-/// come over a socket in a folder that only the user can enter.
+/// The coordinator's side of the remote shells that mpirun starts in place of ssh, one for each other node.
+/// They connect to a socket in a folder that only the user can enter.
 class RemoteShells {
   public:
     struct Actions {
         std::function<void(int shell, const RunOn&)> asked;
         std::function<void(int shell)> gone;  ///< mpirun has ended it
-        std::function<bool()> make_room;      ///< frees a descriptor for a remote shell; false: there is none
+        std::function<bool()> make_room;      ///< frees a descriptor for a remote shell; false if it cannot
     };
 
-    /// @param path of the socket; short enough for one
+    /// @param path of the socket; must not exceed the length limit of unix sockets
     RemoteShells(Reactor& reactor, const std::string& path, Actions actions);
     ~RemoteShells();
     RemoteShells(const RemoteShells&) = delete;
     RemoteShells& operator=(const RemoteShells&) = delete;
 
-    /// What the remote shell does not take at once waits for it. Nothing happens when the remote shell is
-    /// gone.
+    /// Queues what the remote shell does not accept at once. Does nothing if the remote shell is gone.
     void send(int shell, const Message& message);
 
   private:
@@ -40,7 +39,7 @@ class RemoteShells {
         FileDescriptor socket;
         FrameReader frames;
         std::string output;
-        bool left_out = false;  ///< some of its daemon's output
+        bool left_out = false;  ///< some of its daemon's output was dropped
     };
 
     void accept_one();

@@ -18,7 +18,7 @@
 namespace dtrain::link {
 namespace {
 
-constexpr int waiting_connections = 4096;  // agents of a large job come at once
+constexpr int waiting_connections = 4096;  // agents of a large job connect all at once
 constexpr int silence_ms = 5000;
 constexpr int probes = 3;
 
@@ -52,7 +52,7 @@ bool is_loopback(const addrinfo& address) {
            IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.ai_addr)->sin6_addr);
 }
 
-/// An invalid descriptor, with errno, when the address cannot be had.
+/// An invalid descriptor, with errno set, if the address cannot be bound.
 FileDescriptor listen_on(const addrinfo& address) {
     auto socket = socket_for(address);
     if (!socket.valid()) return socket;
@@ -76,7 +76,7 @@ int result_of_connecting(const FileDescriptor& socket, std::chrono::milliseconds
 }  // namespace
 
 FileDescriptor listen_at(const std::string& host, int port) {
-    // A host file may call this machine's own name 127.0.1.1, which no other node reaches.
+    // A hosts file may map this machine's own name to 127.0.1.1, which no other node can reach.
     const auto named = addresses_of(host, port, 0);
     for (const auto* each = named.get(); each != nullptr; each = each->ai_next) {
         if (is_loopback(*each) && !host.starts_with("127.") && host != "localhost") break;
@@ -93,7 +93,7 @@ FileDescriptor listen_at(const std::string& host, int port) {
     address.ai_addrlen = sizeof any;
     auto socket = listen_on(address);
     if (socket.valid() || errno == EADDRINUSE) return socket;
-    return listen_on(*addresses_of("0.0.0.0", port, AI_PASSIVE));  // a machine without IPv6
+    return listen_on(*addresses_of("0.0.0.0", port, AI_PASSIVE));  // the machine has no IPv6
 }
 
 FileDescriptor accept_from(const FileDescriptor& listener) {
@@ -134,7 +134,7 @@ std::string peer_of(const FileDescriptor& socket) {
     if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0)
         ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text, sizeof text, nullptr, 0,
                       NI_NUMERICHOST);
-    constexpr std::string_view mapped = "::ffff:";  // IPv4 at a socket for both
+    constexpr std::string_view mapped = "::ffff:";  // IPv4 address of a dual-stack socket
     std::string out(text);
     return out.starts_with(mapped) ? out.substr(mapped.size()) : out;
 }

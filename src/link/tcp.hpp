@@ -8,30 +8,30 @@
 
 #include "base/files.hpp"
 
-/// TCP between the nodes of a job. All sockets are non-blocking.
+/// TCP connections between the nodes of a job. All sockets are non-blocking.
 namespace dtrain::link {
 
-/// Listens at `host`, or at all addresses of this machine when `host` is none of them, as behind NAT. An
-/// invalid descriptor, with errno, when the port cannot be had.
-/// @throws UsageError when `host` is not known
+/// Listens at `host`, or at all addresses of this machine if `host` is not one of them, as behind NAT. An
+/// invalid descriptor, with errno set, if the port cannot be bound.
+/// @throws UsageError if `host` is unknown
 FileDescriptor listen_at(const std::string& host, int port);
 
-/// The next connection that waits, or an invalid descriptor, with errno.
+/// Accepts the next pending connection; an invalid descriptor, with errno set, if there is none.
 FileDescriptor accept_from(const FileDescriptor& listener);
 
-/// Whether nothing could be accepted, by this error, because the process or the machine has no descriptor or
-/// memory left for it.
+/// Whether accept() failed with this error because the process or the machine has no descriptors or memory
+/// left.
 bool lacks_resources(int error);
 
-/// A connection, or why there is none: "Connection refused".
+/// A connection, or the error: "Connection refused".
 std::variant<FileDescriptor, std::string> connect_to(const std::string& host, int port,
                                                      std::chrono::milliseconds limit);
 
-/// Makes the kernel end a connection a few seconds after the other machine fell silent: cable cut, power off.
-/// An idle connection is asked for a sign of life every second.
+/// Makes the kernel close a connection a few seconds after the other machine stopped responding (cable cut,
+/// power off). An idle connection sends a keepalive probe every second.
 void notice_silence(const FileDescriptor& socket);
 
-/// The other side's address, without port.
+/// The other side's address, without the port.
 std::string peer_of(const FileDescriptor& socket);
 
 }  // namespace dtrain::link

@@ -4,13 +4,14 @@
 
 #include <chrono>
 
-/// How long the ends of a link wait for each other.
+/// Timeouts of a link.
 namespace dtrain::link {
 
-/// For the proof of the key and who it is, from the connection's begin; a busy machine included.
+/// From connecting until the other side has proven the key and sent its join request; allows for a busy
+/// machine.
 inline constexpr std::chrono::milliseconds time_to_prove{5'000};
 inline constexpr std::chrono::milliseconds between_heartbeats{2'000};
-/// Then the other side is lost. The kernel notices dead machines long before.
+/// Without data for this long, the other side counts as lost. The kernel detects dead machines much earlier.
 inline constexpr std::chrono::milliseconds max_silence{60'000};
 
 }  // namespace dtrain::link

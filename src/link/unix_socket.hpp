@@ -8,11 +8,11 @@
 
 namespace dtrain::link {
 
-/// A non-blocking socket that listens at a path of this machine.
-/// @throws std::system_error naming the path, also for one that is too long
+/// A non-blocking unix socket that listens at a path.
+/// @throws std::system_error naming the path, also if it is too long
 FileDescriptor listen_at_path(const std::string& path);
 
-/// A blocking connection to it.
+/// A blocking connection to such a socket.
 FileDescriptor connect_to_path(const std::string& path);
 
 }  // namespace dtrain::link

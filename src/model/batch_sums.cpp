@@ -9,7 +9,7 @@ namespace dtrain::model {
 namespace {
 
 double total(std::vector<double> sums, const Communicator& communicator) {
-    communicator.allreduce_sum(std::span<double>(sums));  // each is one rank's: nothing is rounded
+    communicator.allreduce_sum(std::span<double>(sums));  // exact: each is zero on all ranks but one
     return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 

@@ -15,16 +15,16 @@
 
 namespace dtrain::model {
 
-/// What the batches of an epoch sum up to. Each rank knows its own; they are added in the order of steps and
-/// parts, so that ranks that share virtual ones, as many as there are, have the same bits.
+/// Sums over the batches of an epoch. Each rank knows its own; they are added in the order of steps and
+/// parts, so that any number of ranks that share virtual ranks gets bitwise identical results.
 class BatchSums {
   public:
     BatchSums(std::int64_t steps, const Shares& shares);
 
-    /// After a batch of this rank: of its parts one after the other, step by step.
+    /// Call it after each batch of this rank: parts of a step one after the other, step by step.
     void add(Executor& executor, const LossProgram& program);
 
-    /// The mean of this rank's samples so far. @param local_batch samples of each batch
+    /// The mean over this rank's samples so far. @param local_batch samples per batch
     double loss_so_far(std::int64_t local_batch) const {
         return own_loss_ / static_cast<double>(static_cast<std::int64_t>(batches_) * local_batch);
     }

@@ -21,7 +21,7 @@ double exact_auc(std::vector<ScoredSample> samples) {
     if (std::ranges::any_of(samples, [](const auto& sample) { return std::isnan(sample.score); }))
         return std::numeric_limits<double>::quiet_NaN();
     std::ranges::sort(samples, {}, &ScoredSample::score);
-    std::int64_t area = 0;  // of twice the size
+    std::int64_t area = 0;  // doubled, so that it is an integer
     std::int64_t positives = 0;
     std::int64_t negatives = 0;
     for (auto first = samples.begin(); first != samples.end();) {

@@ -11,7 +11,7 @@
 
 namespace dtrain::model {
 
-/// Brings a rank's share of the mini-batches into an executor, step by step.
+/// Feeds a rank's share of the mini-batches into an executor, step by step.
 class Feeder {
   public:
     explicit Feeder(const DistributedSampler::Options& sampling)
@@ -20,42 +20,41 @@ class Feeder {
     Feeder& operator=(const Feeder&) = delete;
     virtual ~Feeder() = default;
 
-    /// Batches go into the data variables of this executor, which must live when they are fed. It is one for
-    /// the batch that comes next: local_batch() or last_batch() samples.
+    /// Batches go into the data variables of this executor, which must exist when they are fed. Its program
+    /// is for the size of the next batch: local_batch() or last_batch() samples.
     virtual void bind(Executor& executor) = 0;
 
-    /// The next feed() is of that step.
+    /// The next feed() is for that step.
     virtual void start(std::int64_t epoch, std::int64_t first_step) {
         batch_ = first_step * parts_;
         sampler_.start_epoch(epoch);
     }
 
-    /// Writes the next step's batch. Allocates nothing.
-    /// @throws UsageError when a sample cannot be read.
+    /// Writes the next step's batch. Does not allocate. @throws UsageError if a sample cannot be read.
     virtual void feed() = 0;
 
-    /// What the batch behind the last one that was fed needs of parameter servers, good until the next call
-    /// of any function; none at the end of an epoch, or without servers.
+    /// The lookup that the batch after the last fed one needs from parameter servers, valid until the next
+    /// call of any function; none at the end of an epoch, or without servers.
     virtual std::optional<Lookup> ahead() { return std::nullopt; }
 
     std::int64_t steps() const { return sampler_.steps(); }
     std::int64_t local_batch() const { return sampler_.local_batch(); }
-    /// Samples that this rank has in the last step of an epoch: fewer than local_batch(), or none, only with
-    /// LastBatch::uneven.
+    /// Number of samples that this rank has in the last step of an epoch: fewer than local_batch(), or none,
+    /// only with LastBatch::uneven.
     std::int64_t last_batch() const { return sampler_.last_batch(); }
-    /// Batches of each step that are fed one after the other.
+    /// Number of batches of each step that are fed one after the other.
     int parts() const { return parts_; }
-    /// Samples of an epoch that are no padding, of all ranks.
+    /// Number of samples of an epoch over all ranks, without padding.
     std::int64_t real_samples() const { return sampler_.real_samples(); }
 
   protected:
-    /// What next_batch() will return; none at the end of an epoch. Good until either is called.
+    /// The batch that next_batch() will return; none at the end of an epoch. Valid until either is called.
     std::optional<LocalBatch> batch_ahead() {
         if (batch_ >= sampler_.batches()) return std::nullopt;
         return sampler_.batch(batch_);
     }
 
-    /// Good until the next call.
+    /// Valid until the next call.
     LocalBatch next_batch() { return sampler_.batch(batch_++); }
 
   private:

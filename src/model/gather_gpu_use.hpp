@@ -12,13 +12,13 @@
 
 namespace dtrain::model {
 
-/// How the GPUs of all ranks were used.
+/// Utilisation of the GPUs of all ranks.
 struct GpuFigures {
-    std::vector<report::RankGpus> ranks;   ///< while they ran; without ranks of which nothing is known
-    std::vector<report::Measured> values;  ///< since the last time: gpu_utilization, gpu_watts
+    std::vector<report::RankGpus> ranks;   ///< over the whole run; without ranks of which nothing is known
+    std::vector<report::Measured> values;  ///< since the last call: gpu_utilization, gpu_watts
 };
 
-/// Collective. @param first as gather_places()
+/// Collective. @param first see gather_places()
 GpuFigures gather_gpu_use(const Communicator& ranks, topology::GpuWatch& watch, int first = 0);
 
 }  // namespace dtrain::model

@@ -10,8 +10,8 @@
 
 namespace dtrain::model {
 
-/// Where each rank is, by rank. Collective.
-/// @param first number of the first one in the job: others may come before these ranks
+/// The placement of each rank, by rank. Collective. @param first number of the first rank in the job: other
+/// ranks may precede these
 inline std::vector<report::RankPlace> gather_places(const Communicator& ranks, int first = 0) {
     const auto own = report::place_text(report::own_place(first + ranks.rank()));
     return report::places_of_texts(ranks.allgather(own));

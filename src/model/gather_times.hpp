@@ -11,15 +11,14 @@
 
 namespace dtrain::model {
 
-/// What is known of exchanges, on all ranks alike.
+/// What is known about exchanges, the same on all ranks.
 struct ExchangesKnown {
     bool sees = true;      ///< Executor::sees_exchanges()
     bool compares = true;  ///< the clocks were settled
 };
 
-/// Where the time of each rank went, on all ranks. Collective.
-/// @param own of this rank @param seconds since it began: what is left of them is the rest
-/// @param first as gather_places()
+/// How each rank spent its time, on all ranks. Collective. @param own of this rank @param seconds since the
+/// start: what no phase covers is the rest @param first see gather_places()
 std::vector<report::RankTimes> gather_times(const Communicator& ranks, const PhaseTimes& own, double seconds,
                                             const ExchangesKnown& known, int first = 0);
 

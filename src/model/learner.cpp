@@ -27,7 +27,7 @@ std::vector<std::string> without_empty(std::vector<std::string> names) {
     return names;
 }
 
-/// What is fetched after each batch.
+/// Variables that are fetched after each batch.
 std::vector<std::string> fetched_of(const LossProgram& made) {
     return without_empty({made.loss_sum, made.correct, made.scores});
 }
@@ -204,7 +204,7 @@ Measures Learner::train_epoch(Feeder& feeder,
     feeder.start(epochs_, 0);
     BatchSums sums(feeder.steps(), shares_);
     for (std::int64_t step = 0; step < feeder.steps(); ++step) {
-        const bool is_bound = step > 0 && has_trainer(local_batch);  // another one when a rate is set at last
+        const bool is_bound = step > 0 && has_trainer(local_batch);  // false once a rate has been set
         auto& [batch, names, output, executor, rate] = trainer(local_batch);
         if (!is_bound) feeder.bind(executor);
         if (!rate.empty()) rate.front() = static_cast<float>(*prepared_->rate);
@@ -266,7 +266,7 @@ Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
     Predictions made{.shape = executor.program().variable(output).shape, .values = {}};
     made.shape[0] = count;
     const auto width = static_cast<std::size_t>(element_count(made.shape) / count);
-    // Every element is one rank's and zero on the others: sums of bits as whole numbers are its bits.
+    // Every element is nonzero on only one rank: summing the bit patterns as integers is exact.
     std::vector<std::int32_t> bits(static_cast<std::size_t>(element_count(made.shape)), 0);
     for (std::int64_t number = 0; number < sampler.batches(); ++number) {
         feeder->feed();

@@ -24,7 +24,7 @@
 
 namespace dtrain::model {
 
-/// A Model without what happens between epochs. Collective as Model says.
+/// A Model without what happens between epochs. Collective as described at Model.
 class Learner {
   public:
     Learner(ModelSpec spec, ModelOptions options);
@@ -32,28 +32,28 @@ class Learner {
     void prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
                  const OptimizerOptions& adjust);
 
-    /// @param caller of the Model: "fit"
-    /// @throws NotPreparedError; the second one on all ranks, and is collective
+    /// @param caller function of Model: "fit" @throws NotPreparedError; the second function on all ranks, and
+    /// is collective
     void check_prepared(const char* caller) const;
     void check_prepared_together(const char* caller) const;
 
     /// @throws SampleError, UsageError on all ranks
     void check(const Samples& samples, Fed fed, std::int64_t batch_size) const;
 
-    /// Samples that were checked, dealt to the ranks in epochs of training.
-    /// @throws UsageError on all ranks when dropping the last batch would leave no step
+    /// Validated samples, distributed over the ranks in epochs of training. @throws UsageError on all ranks
+    /// if dropping the last batch would leave no step
     std::unique_ptr<Feeder> training_feeder(const Samples& samples, const FitOptions& options) const;
 
-    /// @throws Error on all ranks when the loss is no finite number, or the ranks' parameters differ
-    /// @param after_step told how many steps are done, and the mean loss of this rank's samples so far
+    /// @throws Error on all ranks if the loss is not finite, or the ranks' parameters differ @param
+    /// after_step called with the number of completed steps and the mean loss of this rank's samples so far
     Measures train_epoch(Feeder& feeder,
                          const std::function<void(std::int64_t done, double loss)>& after_step = {});
 
-    /// Of samples that were checked.
+    /// For validated samples.
     Measures evaluate(const Samples& samples, std::int64_t batch_size);
     Predictions predict(const Samples& samples, std::int64_t batch_size);
 
-    /// As those of Model.
+    /// See Model.
     std::optional<double> learning_rate() const;
     void set_learning_rate(double rate);
     void keep(const std::string& name, std::vector<double> numbers);
@@ -62,7 +62,7 @@ class Learner {
     StateCheckpoint position() const;
     Checkpoint checkpoint() const;
 
-    /// As those of Model.
+    /// See Model.
     void load(const std::filesystem::path& file);
     std::optional<std::filesystem::path> load_newest(const std::filesystem::path& folder,
                                                      const std::function<void(const std::string&)>& warn);
@@ -70,9 +70,9 @@ class Learner {
     /// "accuracy", "auc".
     std::vector<std::string> metric_names() const;
 
-    /// Counts the time of steps from now on.
+    /// Starts measuring the time of steps.
     void begin_times() { phases_ = {}; }
-    /// Where the time of all ranks went since then. Collective. @param seconds that passed
+    /// How all ranks spent their time since then. Collective. @param seconds elapsed
     std::vector<report::RankTimes> gather_times(double seconds) const;
 
     std::int64_t epochs() const { return epochs_; }
@@ -90,17 +90,17 @@ class Learner {
         OptimizerOptions adjust;
         std::map<std::string, std::string> job;
         State state;
-        std::optional<double> rate = {};  ///< that was set; none: the program has its own
+        std::optional<double> rate = {};  ///< set explicitly; none: the program computes it
         checkpoint::Numbers kept = {};
     };
 
     /// A program for batches of one size.
     struct Compiled {
         std::int64_t local_batch;
-        LossProgram names;   ///< of those that have a loss
-        std::string output;  ///< of those that have none
+        LossProgram names;   ///< of programs with a loss
+        std::string output;  ///< of programs without a loss
         Executor executor;
-        std::span<float> rate = {};  ///< of those that train, and are fed it
+        std::span<float> rate = {};  ///< of training programs whose rate is fed
     };
 
     DistributedSampler::Options sampling(std::int64_t samples, std::int64_t batch_size) const;

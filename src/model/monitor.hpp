@@ -7,11 +7,11 @@
 
 namespace dtrain::model {
 
-/// How much better `value` is than `best`: a loss when it is smaller, any other measure when it is larger.
+/// How much better `value` is than `best`: losses improve when they get smaller, all other measures when they
+/// get larger.
 double gain(const std::string& measure, double best, double value);
 
-/// @param callback named in the message
-/// @throws UsageError when `monitor` is none of the measures
+/// @param callback named in the message @throws UsageError if `monitor` is not one of the measures
 void check_monitor(const char* callback, const std::string& monitor,
                    const std::vector<std::string>& measures);
 

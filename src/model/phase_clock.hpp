@@ -10,23 +10,23 @@
 
 namespace dtrain::model {
 
-/// Where the time of steps went, in seconds.
+/// How the time of steps was spent, in seconds.
 struct PhaseTimes {
     double compute = 0;
     double communicate = 0;
     double wait = 0;   ///< for slower ranks
-    double input = 0;  ///< until the next batch was there
+    double input = 0;  ///< for the next batch
 };
 
-/// Measures the steps of one rank. An exchange ends when the slowest rank has come: what of it was waiting
-/// shows when the ranks compare how long each step's exchange took.
+/// Measures the steps of one rank. An exchange ends when the slowest rank has arrived: how much of it was
+/// waiting is found by comparing the ranks' exchange times of each step.
 class PhaseClock {
   public:
     /// @param exchanged Executor::exchange_time()
     void begin_step(std::chrono::nanoseconds exchanged);
     void end_step(std::chrono::nanoseconds exchanged);
 
-    /// Does a part of a step that gets a batch.
+    /// Runs the part of a step that gets a batch.
     template <class Feed>
     void feed(const Feed& get) {
         const auto begin = Clock::now();
@@ -34,16 +34,16 @@ class PhaseClock {
         fed_ += Clock::now() - begin;
     }
 
-    /// Seconds of each step's exchange since the last settle().
+    /// Exchange time in seconds of each step since the last settle().
     const std::vector<float>& exchanges() const { return exchanges_; }
     bool is_full() const { return exchanges_.size() >= max_kept; }
 
-    /// @param shortest of exchanges() on any rank; as many
+    /// @param shortest the minimum of exchanges() over all ranks, for each step
     void settle(std::span<const float> shortest);
-    /// The same of the ranks of a communicator: who exchanged for the shortest time in a step has waited for
-    /// nobody. Collective.
+    /// The same for the ranks of a communicator: the rank with the shortest exchange of a step has not
+    /// waited. Collective.
     void settle(const Communicator& ranks);
-    /// Nobody compares.
+    /// Call it if the ranks do not compare.
     void forget_exchanges() { exchanges_.clear(); }
 
     const PhaseTimes& times() const { return times_; }

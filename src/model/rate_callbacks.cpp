@@ -18,7 +18,7 @@
 namespace dtrain {
 namespace {
 
-/// From the first step on, so that all of them compute with the rate in the same way.
+/// From the first step on, so that all steps use the rate in the same way.
 void begin_to_set_rate(Model& model, const char* callback) {
     const auto rate = model.learning_rate();
     if (!rate)
@@ -29,11 +29,11 @@ void begin_to_set_rate(Model& model, const char* callback) {
     model.set_learning_rate(*rate);
 }
 
-/// What ReduceOnPlateau knows between two epochs, as Model::keep() takes it.
+/// The state of ReduceOnPlateau between two epochs, in the form for Model::keep().
 struct Plateau {
     double best = std::numeric_limits<double>::quiet_NaN();  ///< none yet
-    double waited = 0;                                       ///< epochs since
-    double cooling = 0;                                      ///< epochs left that are not counted
+    double waited = 0;                                       ///< epochs since the best one
+    double cooling = 0;                                      ///< remaining epochs that are not counted
 
     static std::string name(const std::string& monitor) { return "reduce_on_plateau." + monitor; }
 

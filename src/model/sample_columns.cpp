@@ -30,7 +30,7 @@ const SampleValues* find(const Samples& samples, const std::string& name) {
     return at == samples.values().end() ? nullptr : &*at;
 }
 
-/// Values that all samples have in memory.
+/// Values that are in memory for all samples.
 class ColumnFeeder final : public Feeder {
   public:
     ColumnFeeder(const Samples& samples, std::vector<SampleSpec> specs, Fed fed,
@@ -115,7 +115,7 @@ std::int64_t checked_source(const DataSource& source, const ModelSpec& spec, Fed
         spec.labels[0].name);
 }
 
-/// @param expected samples that others have, or none yet
+/// @param expected number of samples of the other variables, or none yet
 std::int64_t checked_values(const Samples& samples, const SampleSpec& spec,
                             const std::optional<std::int64_t>& expected) {
     const auto* const given = find(samples, spec.name);
@@ -150,7 +150,7 @@ std::int64_t count_of(const Samples& samples, const ModelSpec& spec, Fed fed) {
                             given.name),
                 given.name);
     std::optional<std::int64_t> count;
-    for (const auto& spec : specs_of(spec, fed)) count = checked_values(samples, spec, count);
+    for (const auto& each : specs_of(spec, fed)) count = checked_values(samples, each, count);
     return count.value();
 }
 
@@ -171,7 +171,7 @@ std::unique_ptr<Feeder> feeder_of(const Samples& samples, const ModelSpec& spec,
         names.label = spec.labels.front().name;
         names.weight = fed_weight;
     }
-    // The caller's, for as long as the feeder.
+    // Not owned: the caller's, which outlives the feeder.
     const std::shared_ptr<const DataSource> source(std::shared_ptr<const void>(), samples.source());
     return std::make_unique<SampleFeeder>(source, sampling, names);
 }

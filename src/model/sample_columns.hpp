@@ -12,14 +12,13 @@ namespace dtrain::model {
 
 enum class Fed {
     all,    ///< inputs, labels and the batch's weights
-    inputs  ///< alone
+    inputs  ///< only the inputs
 };
 
-/// How many samples there are.
-/// @throws SampleError when they do not fit the model or there is none
+/// Number of samples. @throws SampleError if they do not match the model or there are none
 std::int64_t checked_count(const Samples& samples, const ModelSpec& spec, Fed fed);
 
-/// Feeds samples that were checked, and that live as long as it, to a program of the spec.
+/// Feeds validated samples, which must outlive it, to a program of the spec.
 std::unique_ptr<Feeder> feeder_of(const Samples& samples, const ModelSpec& spec, Fed fed,
                                   const DistributedSampler::Options& sampling);
 

@@ -10,7 +10,7 @@ namespace dtrain::model {
 SampleFeeder::SampleFeeder(std::shared_ptr<const DataSource> data,
                            const DistributedSampler::Options& sampling, const FedNames& names)
     : Feeder(sampling), data_(std::move(data)), names_(names) {
-    // In memory a batch is gathered as fast as it would be copied from another thread's.
+    // From memory, gathering a batch is as fast as copying it from another thread's buffer.
     if (data_->lookahead() > 0)
         prefetcher_ = std::make_unique<io::Prefetcher>(data_, DistributedSampler(sampling));
 }

@@ -15,14 +15,14 @@
 
 namespace dtrain::model {
 
-/// Data variables of a program; "": it has no such one.
+/// Data variables of a program; "": it has none of this kind.
 struct FedNames {
     std::string_view x = {};
     std::string_view label = {};
     std::string_view weight = {};
 };
 
-/// Samples of a data source: straight from memory, or from disk by a thread that reads ahead.
+/// Samples of a data source: directly from memory, or from disk by a thread that reads ahead.
 class SampleFeeder final : public Feeder {
   public:
     SampleFeeder(std::shared_ptr<const DataSource> data, const DistributedSampler::Options& sampling,
@@ -39,7 +39,7 @@ class SampleFeeder final : public Feeder {
     std::span<float> x_;
     std::span<std::int64_t> label_;
     std::span<float> weight_;
-    std::vector<std::int64_t> no_labels_;  ///< where they go when the program has none
+    std::vector<std::int64_t> no_labels_;  ///< buffer for labels if the program has no label variable
 };
 
 }  // namespace dtrain::model

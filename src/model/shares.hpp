@@ -4,7 +4,7 @@
 
 namespace dtrain::model {
 
-/// What of each global batch is a rank's: `own` of `ranks` equal parts, from the `first` on.
+/// A rank's share of each global batch: `own` of `ranks` equal parts, from `first` on.
 struct Shares {
     int first = 0;
     int own = 1;
@@ -12,8 +12,8 @@ struct Shares {
     bool are_virtual = false;
 };
 
-/// @param virtual_ranks 0: the real ranks share
-/// @throws UsageError when virtual ranks are fewer than ranks
+/// @param virtual_ranks 0: the real ranks share @throws UsageError if there are fewer virtual ranks than
+/// ranks
 Shares shares_of(int rank, int ranks, int virtual_ranks);
 
 }  // namespace dtrain::model

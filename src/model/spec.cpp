@@ -37,7 +37,7 @@ const std::string& only_label(const ModelSpec& spec, const std::string& what) {
     return spec.labels.front().name;
 }
 
-/// Adds loss and loss_sum of losses [batch, ...] of which a row's is the mean.
+/// Adds loss and loss_sum from losses [batch, ...]; a row's loss is the mean over its elements.
 void add_mean(LossProgram& made, const std::string& losses) {
     auto& program = made.program;
     made.loss = layers::mean(program, losses);

@@ -12,8 +12,8 @@
 
 namespace dtrain::model {
 
-/// Lets all ranks fail when one does: those on which `action` throws throw that, the others an Error with the
-/// lowest one's message. Collective.
+/// Makes all ranks fail if one does: ranks on which `action` throws rethrow that exception, the others throw
+/// an Error with the message of the lowest failing rank. Collective.
 template <class Action>
 void together(const Communicator& communicator, const Action& action) {
     std::exception_ptr own;

@@ -11,7 +11,7 @@
 
 namespace dtrain::parallel {
 
-/// How much a parameter has to exchange.
+/// Type and number of elements that a parameter exchanges.
 struct ArraySize {
     comm::ElementType element = comm::ElementType::float32;
     std::size_t count = 0;  ///< elements
@@ -19,21 +19,19 @@ struct ArraySize {
     std::size_t bytes() const { return count * comm::bytes_of(element); }
 };
 
-/// Arrays of one type that are exchanged together: they lie side by side in one block of memory for all
-/// buckets.
+/// Arrays of one type that are exchanged together, contiguous within one block of memory for all buckets.
 struct BucketPlan {
     comm::ElementType element = comm::ElementType::float32;
     std::vector<std::size_t>
-        parameters;         ///< in the order in which backward passes make gradients: the last first
-    std::size_t begin = 0;  ///< bytes: where a cache line begins
+        parameters;         ///< in the order in which backward passes compute gradients: the last one first
+    std::size_t begin = 0;  ///< offset in bytes, aligned to a cache line
     std::size_t end = 0;
     friend bool operator==(const BucketPlan&, const BucketPlan&) = default;
 };
 
 /// In the order in which backward passes complete them, so that buckets of one type do not wait for one of
-/// another type, which fills more slowly.
-/// @param sizes of the parameters
-/// @param bucket_bytes a bucket is closed when it has reached this size
+/// another type that fills more slowly. @param sizes of the parameters @param bucket_bytes a bucket is closed
+/// once it has reached this size
 std::vector<BucketPlan> plan_buckets(std::span<const ArraySize> sizes, std::int64_t bucket_bytes);
 
 }  // namespace dtrain::parallel

@@ -10,19 +10,18 @@
 
 namespace dtrain::parallel {
 
-/// How long an all-reduce of so many bytes takes.
+/// Measured time of an all-reduce of this size.
 struct MeasuredSize {
     std::int64_t bytes = 0;
     std::chrono::nanoseconds time{0};
 };
 
-/// The smallest size that gets nearly as many bytes a second through as the best one: larger buckets would
-/// only start later. Pure.
-/// @param measured at least one, the smallest first
+/// The smallest size whose throughput is close to the best one: larger buckets would only start later. Pure.
+/// @param measured at least one, in ascending order of size
 std::int64_t sufficient_size(std::span<const MeasuredSize> measured);
 
 /// Times all-reduces of several sizes, up to `max_bytes`, of elements of this real type. All ranks get the
-/// same answer. Collective.
+/// same result. Collective.
 std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t max_bytes,
                                   comm::ElementType element);
 

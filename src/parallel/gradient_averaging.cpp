@@ -33,7 +33,7 @@ std::vector<ArraySize> sizes_of(const std::vector<ParameterBuffers>& parameters,
     return sizes;
 }
 
-/// All arrays of the type that most bytes have.
+/// The sum of all arrays of the type with the most bytes.
 ArraySize most_of(std::span<const ArraySize> sizes) {
     std::map<ElementType, ArraySize> of_type;
     for (const auto& [element, count] : sizes) {
@@ -48,7 +48,7 @@ void copy(std::span<const std::byte> from, std::span<std::byte> to) {
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
 
-/// What the communicator is asked for; put_average() makes the average of it.
+/// The reduction to request from the communicator; put_average() computes the average from it.
 template <Reducible T>
 constexpr Reduction reduction_of() {
     return parallel::is_half(comm::element_type<T>()) ? Reduction::average : Reduction::sum;
@@ -72,10 +72,10 @@ void put_average(const ElementSpan& reduced, int ranks, const ElementSpan& to) {
     });
 }
 
-/// Buckets, and where in their memory each parameter's array lies.
+/// Buckets, and the offset of each parameter's array in their memory.
 struct Layout {
     std::vector<parallel::BucketPlan> buckets;
-    std::vector<std::size_t> begins;  // bytes, by parameter
+    std::vector<std::size_t> begins;  // offsets in bytes, by parameter
 
     Layout(std::span<const ArraySize> sizes, std::int64_t bucket_bytes)
         : buckets(parallel::plan_buckets(sizes, bucket_bytes)), begins(sizes.size()) {
@@ -96,13 +96,13 @@ struct Layout {
 struct GradientAveraging::Content {
     struct Bucket {
         parallel::BucketPlan plan;
-        std::size_t missing = 0;  // gradients
+        std::size_t missing = 0;  // number of gradients
         Request request = {};
     };
 
     struct Place {
         std::size_t bucket = 0;
-        std::size_t begin = 0;  // byte
+        std::size_t begin = 0;  // offset in bytes
         bool ready = false;
     };
 
@@ -133,7 +133,7 @@ struct GradientAveraging::Content {
         return {sizes_of(parameters, &ParameterBuffers::values), bucket_bytes};
     }
 
-    /// As the elements that lie there.
+    /// Bucket memory, with the type and number of these elements.
     ElementSpan memory_at(std::size_t begin, const ElementSpan& elements) const {
         return {elements.type(), memory.data() + begin, elements.size()};
     }
@@ -162,10 +162,10 @@ struct GradientAveraging::Content {
         start_complete_ones();
         for (std::size_t i = 0; i < started; ++i)
             if (!buckets[i].request.complete())
-                buckets[i].request.test();  // MPI moves data when it is called
+                buckets[i].request.test();  // MPI transfers data while it is being called
     }
 
-    // All ranks start them in the same order.
+    // All ranks start the buckets in the same order.
     void start_complete_ones() {
         for (; started < buckets.size() && buckets[started].missing == 0; ++started)
             buckets[started].request = start_reduction(communicator, memory_of(buckets[started].plan));
@@ -204,12 +204,12 @@ struct GradientAveraging::Content {
     Communicator communicator;
     std::vector<ParameterBuffers> parameters;
     std::int64_t bucket_bytes = 0;
-    SharedBuffer shared;          // where sums are fastest
+    SharedBuffer shared;          // memory in which reductions are fastest
     std::span<std::byte> memory;  // of all buckets
     std::vector<Place> places;    // by parameter
-    std::size_t started = 0;      // buckets
+    std::size_t started = 0;      // number of started buckets
     int pauses = 0;
-    std::vector<Bucket> buckets;  // goes first, for their requests use communicator and memory
+    std::vector<Bucket> buckets;  // destroyed first, because their requests use communicator and memory
 };
 
 GradientAveraging::GradientAveraging(Communicator communicator, std::vector<ParameterBuffers> parameters,

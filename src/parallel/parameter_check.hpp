@@ -9,8 +9,8 @@
 
 namespace dtrain::parallel {
 
-/// @throws UsageError on all ranks, with the first thing that is wrong with the parameters of one of them, or
-/// with the first parameter that is not the same on all. Collective.
+/// @throws UsageError on all ranks with the first error in the parameters of any rank, or with the first
+/// parameter that is not the same on all. Collective.
 void check_parameters(const Communicator& communicator, const std::vector<ParameterBuffers>& parameters);
 
 }  // namespace dtrain::parallel

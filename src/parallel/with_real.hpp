@@ -13,12 +13,12 @@ constexpr bool is_half(comm::ElementType type) {
     return type == comm::ElementType::float16 || type == comm::ElementType::bfloat16;
 }
 
-/// Of what gradients can be.
+/// Whether gradients can have this type.
 constexpr bool is_real(comm::ElementType type) {
     return type == comm::ElementType::float32 || type == comm::ElementType::float64 || is_half(type);
 }
 
-/// action.template operator()<Value>() for the C++ type that elements of this real type have.
+/// Calls action.template operator()<Value>() with the C++ type for this real element type.
 template <class Action>
 auto with_real(comm::ElementType type, const Action& action) {
     return with_element(type, [&]<class Value>() -> decltype(action.template operator()<float>()) {

@@ -11,7 +11,7 @@
 namespace dtrain::program {
 namespace {
 
-// Appends an operator whose result takes the gradient's place.
+// Appends an operator whose result replaces the gradient.
 void replace(Program& program, UpdateGradient& gradient, std::string_view suffix, Operator op) {
     auto name = fmt::format("{}.{}", gradient_name(gradient.parameter), suffix);
     op.outputs = {{"out", name}};

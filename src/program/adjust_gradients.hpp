@@ -9,17 +9,17 @@
 
 namespace dtrain::program {
 
-/// A gradient as an update reads it.
+/// A gradient in the form that an update reads.
 struct UpdateGradient {
     std::string parameter;
     std::string gradient;
-    std::string rows;  ///< "" for a dense one
+    std::string rows;  ///< variable with its row numbers; "" for a dense gradient
 };
 
-/// Appends the operators that clip gradients; their results take the gradients' places.
+/// Appends the operators that clip gradients; their results replace the gradients.
 void clip(Program& program, const Clipping& clipping, std::vector<UpdateGradient>& gradients);
 
-/// Appends the operators that add the terms of the regularisation; their results take the gradients' places.
+/// Appends the operators that add the regularisation terms; their results replace the gradients.
 void regularise(Program& program, const OptimizerOptions& options, std::vector<UpdateGradient>& gradients);
 
 }  // namespace dtrain::program

@@ -5,7 +5,7 @@
 namespace dtrain::program {
 namespace {
 
-// A gradient to which a term of its parameter is added.
+// Schema of an operator that adds a term of the parameter to a gradient.
 Schema decay(std::string_view type) {
     return {.type = type,
             .inputs = {{"gradient"}, {"parameter"}, {.name = "rows", .optional = true}},

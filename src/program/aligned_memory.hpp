@@ -11,21 +11,21 @@
 
 namespace dtrain::program {
 
-/// Tensors begin at cache lines, which are also the widest vectors.
+/// Tensors are aligned to cache lines, which also suits the widest vector registers.
 inline constexpr std::size_t alignment = 64;
 
 constexpr std::size_t aligned(std::size_t bytes) {
     return aligned_to<alignment>(bytes);
 }
 
-/// What a variable takes up between its neighbours.
+/// Bytes that a variable occupies, including padding.
 inline std::size_t aligned_bytes_of(const Variable& variable) {
     return aligned(TensorView{nullptr, variable.shape, variable.type}.bytes());
 }
 
 using AlignedMemory = AlignedBytes<alignment>;
 
-/// Zeros.
+/// Zero-initialised.
 inline AlignedMemory make_memory(std::size_t bytes) {
     auto memory = make_aligned_bytes<alignment>(aligned(bytes + 1));
     std::fill_n(memory.get(), aligned(bytes + 1), std::byte{0});

@@ -74,7 +74,7 @@ Types infer_matmul(const Checked& op) {
     return {{{x[0], y[1]}, type}};
 }
 
-// With X = op(x) and Y = op(y): dX = dout Y^T and dY = X^T dout, each transposed as its factor is.
+// With X = op(x) and Y = op(y): dX = dout Y^T and dY = X^T dout, each transposed like its factor.
 void make_matmul_gradient(GradientMaker& maker) {
     const auto& op = maker.op();
     const auto dout = maker.of_output("out");

@@ -17,7 +17,7 @@ using program::GradientMaker;
 
 using Names = std::set<std::string, std::less<>>;
 
-// Variables whose value changes with a parameter.
+// Variables whose values depend on a parameter.
 Names depending_on_parameters(const Program& program) {
     Names names;
     for (const auto& variable : program.variables())
@@ -128,11 +128,11 @@ class Backward {
       private:
         Backward& backward_;
         const Operator& op_;
-        std::map<std::size_t, std::string> names_;  // by number of the input
+        std::map<std::size_t, std::string> names_;  // by index of the input
         int helpers_ = 0;
     };
 
-    /// A copy, as appending moves the program's operators.
+    /// By value, because appending reallocates the program's operators.
     void differentiate(const Operator op) {
         const auto* schema = program::find_schema(op.type);
         if (!schema->make_gradient)
@@ -192,7 +192,7 @@ class Backward {
     Program& program_;
     const std::string loss_;
     Names depending_;
-    Names complete_;  // their gradient has all its terms
+    Names complete_;  // variables whose gradient has all its terms
     std::map<std::string, int> uses_;
     std::map<std::string, std::vector<std::string>> terms_;
     std::vector<ParameterGradient> parameters_;
@@ -209,7 +209,7 @@ std::string gradient_rows_name(const std::string& gradient) {
 }
 
 std::vector<ParameterGradient> append_backward(Program& program, const std::string& loss) {
-    Program extended = program;  // the caller's stays whole when something does not fit
+    Program extended = program;  // leaves the caller's program unchanged if an error is thrown
     auto gradients = Backward(extended, loss).append();
     program = std::move(extended);
     return gradients;

@@ -13,10 +13,10 @@
 
 namespace dtrain::program {
 
-/// Adds buckets of gradients over ranks, where they are.
+/// Sums buckets of gradients over ranks, in place.
 class BucketSums {
   public:
-    /// @param staged where the communicator cannot reach them; may be null
+    /// @param staged copies of buckets that the communicator cannot access; may be null
     BucketSums(Communicator communicator, std::vector<std::span<float>> buckets,
                std::unique_ptr<StagedBuckets> staged = nullptr);
 
@@ -25,11 +25,11 @@ class BucketSums {
     /// start() and wait()
     void add(std::size_t number);
 
-    /// In a graph, where the communicator can do that.
+    /// Part of a captured graph, if the communicator supports that.
     void start_captured(std::size_t number);
     void wait_captured(std::size_t number);
 
-    /// MPI moves data only while it is called.
+    /// MPI transfers data only while it is being called.
     void progress() {
         for (auto& request : requests_)
             if (!request.complete()) request.test();
@@ -43,7 +43,7 @@ class BucketSums {
     std::vector<std::span<float>> buckets_;
     std::unique_ptr<StagedBuckets> staged_;
     std::vector<std::size_t> forked_;  // by bucket
-    std::vector<Request> requests_;    // by bucket; goes first, for it uses communicator and memory
+    std::vector<Request> requests_;    // by bucket; destroyed first, because it uses communicator and memory
 };
 
 }  // namespace dtrain::program

@@ -48,7 +48,7 @@ void check_copies(const Program& program, const State& state, int ranks) {
             "", "");
 }
 
-/// A gradient that such a program is fed, if it is one of a parameter server. @return nullptr: it is none
+/// The gradient that is fed to a program of a parameter server. @return nullptr if it is not such a program
 const Variable* gradient_of_trainers(const Program& program) {
     const auto is_fed = [&](const Variable& variable) {
         const auto parameter = variable.name.substr(0, variable.name.find(gradient_name("")));

@@ -6,19 +6,19 @@
 
 namespace dtrain::program {
 
-/// Whether a program that is to be compiled was made for these ranks, and for this kind of state.
-/// @throws ProgramError
+/// Checks that a program to be compiled was made for this number of ranks and this kind of state. @throws
+/// ProgramError
 void check_fits(const Program& program, const State& state, const Communicator& communicator);
 
-/// Whether what several ranks update with a program they also exchange, or do not mean to.
-/// @throws ProgramError
+/// Checks that several ranks exchange what they update with a program, or are not meant to. @throws
+/// ProgramError
 void check_ranks_train_together(const Program& program, const ExecutorOptions& options, int ranks);
 
-/// Whether a program has the servers that its operators talk to, and is run as those need it.
+/// Checks that a program has the servers that its operators use, and runs with the options that they require.
 /// @throws ProgramError
 void check_servers(const Program& program, const ExecutorOptions& options);
 
-/// @throws ProgramError when a table of the program is for parameter servers alone
+/// @throws ProgramError if a table of the program exists only on parameter servers
 void check_has_no_distributed_table(const Program& program);
 
 }  // namespace dtrain::program

@@ -23,7 +23,7 @@ constexpr std::array not_there{
     NotThere{"reduce_shares", one_copy},
 };
 
-// "" when any GPU can do it.
+// What an operator requires that not every GPU has; "" if any GPU can run it.
 std::string what_is_missing(const Operator& op) {
     for (const auto& [type, what] : not_there)
         if (op.type == type) return std::string(what);

@@ -14,16 +14,17 @@ namespace dtrain::program {
 inline constexpr std::string_view compute_on_the_cpu =
     "compute on the CPU (device \"cpu\", or DTRAIN_DEVICE=cpu)";
 
-/// What GPUs do not do of a program and its State, as device_to_use() wants it; "": nothing.
+/// What of a program and its State is not supported on GPUs, for device_to_use(); "" if everything is.
 std::string why_not_on_a_gpu(const Program& program, const State& state);
 std::string why_not_on_a_gpu(const State& state);
-/// The same of a program that is yet to be made. @param one_copy of parameters for the ranks of a node
+/// The same for a program that does not exist yet. @param one_copy whether the ranks of a node share one copy
+/// of the parameters
 std::string why_not_on_a_gpu(bool one_copy);
 
-/// @throws ProgramError for one copy of the parameters for several ranks
+/// @throws ProgramError if several ranks share one copy of the parameters
 void check_gpu_has_state(const State& state);
 
-/// @throws ProgramError for operators that GPUs do not do
+/// @throws ProgramError for operators that are not supported on GPUs
 void check_gpu_has_all_of(const Program& program, const kernels::Gpu& gpu);
 
 }  // namespace dtrain::program

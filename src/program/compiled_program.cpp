@@ -44,7 +44,7 @@ MemoryPlanOptions memory_options(const ExecutorOptions& options, const ElementCh
             .chains = chains};
 }
 
-/// Checked before anything collective.
+/// Checks everything before any collective call.
 std::unique_ptr<ComputeDevice> device_for(const Program& program, const State& state,
                                           const Communicator& communicator, const ExecutorOptions& options) {
     check_fits(program, state, communicator);
@@ -141,7 +141,7 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
             add_kernel(Action::compute, number < second ? Phase::batch : Phase::update, make_kernel(op), op);
         }
     }
-    // Without reduce_shares(), which waits for the ranks of the node.
+    // Needed without reduce_shares(), which waits for the ranks of the node.
     if (rows_are_shared_) add_step(Action::barrier, Phase::update, 0, {"barrier", {}, {}, {}});
 }
 
@@ -210,7 +210,8 @@ kernels::KernelArguments CompiledProgram::arguments_of(const Operator& op) const
     return arguments;
 }
 
-// With nothing to compute between start and wait the blocking call is the faster one. A counter is nothing.
+// If there is nothing to compute between start and wait, the blocking call is faster. An increment of a
+// counter does not count as computing.
 bool CompiledProgram::is_waited_for_at_once(std::size_t start) const {
     const auto& operators = program_.operators();
     for (std::size_t number = start + 1; number < operators.size(); ++number) {
@@ -236,7 +237,7 @@ void CompiledProgram::add_kernel(Action action, Phase phase, std::unique_ptr<ker
     kernels_.push_back(std::move(kernel));
 }
 
-// How many operators from this one on update a parameter in the same way.
+// Number of operators from this one on that update parameters in the same way.
 std::size_t CompiledProgram::run_of_updates(std::size_t begin) const {
     const auto& operators = program_.operators();
     const auto is_alike = [&](const Operator& op) {
@@ -255,7 +256,7 @@ std::vector<kernels::KernelArguments> CompiledProgram::merged_updates(std::size_
     return merge_updates(std::move(updates));
 }
 
-// Whether one kernel makes all updates that read a counter, and so can count as well.
+// Whether one kernel does all updates that read a counter, so that it can also increment the counter.
 bool CompiledProgram::is_counted_by_updates(std::size_t number, std::size_t second) {
     const auto& operators = program_.operators();
     if (!device_->joins() || operators[number].type != "increment" || number < second) return false;

@@ -26,7 +26,7 @@ namespace dtrain::program {
 /// A program as a list of prepared steps.
 class CompiledProgram {
   public:
-    /// As Executor.
+    /// See Executor.
     CompiledProgram(Program program, State state, Communicator communicator, const ExecutorOptions& options);
 
     CompiledProgram(CompiledProgram&&) noexcept = default;
@@ -44,19 +44,19 @@ class CompiledProgram {
     const State& state() const { return state_; }
     const PlacedTensors& tensors() const { return tensors_; }
     std::string device() const { return device_->description(); }
-    /// Memory of this process, for a data variable, or for what a step has made.
+    /// Host memory for a data variable, or with the value of a variable after a step.
     TensorView fed(const Variable& variable) const {
         return device_->fed(variable, tensors_.of(variable.name));
     }
     TensorView fetched(const Variable& variable) const {
         return device_->fetched(variable, tensors_.of(variable.name));
     }
-    /// Whether there is never more than a part of it.
+    /// Whether there is only memory for a block of the variable.
     bool is_inner(std::string_view variable) const { return chains_.inner.contains(variable); }
     VirtualRanks virtual_ranks() const;
     std::vector<OperatorTime> profile() const;
     std::chrono::nanoseconds exchange_time() const { return exchange_time_; }
-    /// No sum over ranks is a part of a graph.
+    /// True if no reduction over ranks is part of a captured graph.
     bool sees_exchanges() const;
 
   private:
@@ -74,9 +74,9 @@ class CompiledProgram {
         average,
         barrier
     };
-    /// One batch makes gradients, these are exchanged, the update reads them.
+    /// One batch computes gradients, these are exchanged, the update reads them.
     enum class Phase { batch, exchange, update };
-    /// What of a step is run at a time: all, what one batch does, or the rest.
+    /// The part of a step to run: all, the part of a single batch, or the rest.
     enum class Part : std::uint8_t { all, batch, rest };
 
     struct Step {
@@ -84,15 +84,15 @@ class CompiledProgram {
         Phase phase;
         std::size_t number;  // of the kernel or bucket
         bool exchanges;      // with other ranks or servers
-        bool waits;          // before it for the device
+        bool waits;          // for the device, before the step
         OperatorTime time;
     };
 
-    /// Of local SGD.
+    /// State of local SGD.
     struct Averages {
-        std::int64_t every;  // steps
+        std::int64_t every;  // in steps
         std::function<void()> parameters;
-        std::function<void()> state;  // without parameters
+        std::function<void()> state;  // averages the state without parameters
         std::int64_t steps_alone = 0;
         bool states_differ = false;
 
@@ -103,10 +103,10 @@ class CompiledProgram {
         }
     };
 
-    /// Steps after each other that the device does at once, or one that it does not.
+    /// Consecutive steps that the device runs as one graph, or a single step outside a graph.
     struct Piece {
         std::unique_ptr<kernels::Kernel> graph;
-        std::size_t step = 0;  // where there is no graph
+        std::size_t step = 0;  // if there is no graph
     };
 
     void note_what_can_be_added(std::size_t second);
@@ -146,26 +146,26 @@ class CompiledProgram {
     PlacedTensors tensors_;
     std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
     ShareUpdates shares_;
-    std::map<std::size_t, std::size_t> counted_by_;  // by the first update, the increment that it makes too
+    std::map<std::size_t, std::size_t> counted_by_;  // by the first update: the increment that it includes
     std::vector<Step> steps_;
     std::optional<TreeSum> tree_;
     std::optional<RowExchange> rows_;
-    VirtualRanks batches_;  // of this rank, of those of all ranks
+    VirtualRanks batches_;  // those of this rank, among those of all ranks
     bool are_virtual_ = false;
-    bool rows_are_shared_ = false;         // rows of one copy: each rank of a node updates its share
-    ComputeDevice::SetNumber set_number_;  // of the batch, where an operator wants it
+    bool rows_are_shared_ = false;         // sparse rows with one copy: each rank of a node updates its share
+    ComputeDevice::SetNumber set_number_;  // sets the batch number, if an operator reads it
     std::optional<Averages> averages_;
-    std::unique_ptr<GradientSums> sums_;  // of the batches since the last update
-    int accumulated_ = 0;                 // such batches
+    std::unique_ptr<GradientSums> sums_;  // over the batches since the last update
+    int accumulated_ = 0;                 // number of such batches
     bool updates_follow_ = true;
-    std::string unaddable_;  // why some gradient cannot be added to that of another batch; "": all can
+    std::string unaddable_;  // why some gradient cannot be summed over batches; "" if all can
     bool writes_state_ = false;
     bool profiles_;
     std::chrono::nanoseconds exchange_time_{0};
     ComputeType products_;
     std::shared_ptr<ServerLink> servers_;
     std::map<Part, std::vector<Piece>> pieces_;
-    BucketSums buckets_;  // goes first, for it uses memory
+    BucketSums buckets_;  // destroyed first, because it uses memory of other members
 };
 
 }  // namespace dtrain::program

@@ -36,7 +36,7 @@ StateOnGpu& state_on_gpu(const State& state, const std::optional<int>& number, c
     return *device;
 }
 
-/// @throws UsageError where there is no NCCL: the program's ranks can be added without it
+/// @throws UsageError if NCCL is not available: the gradients can be summed without it
 Communicator over_nccl(const Communicator& ranks, const StateOnGpu& gpu) {
     try {
         return nccl_communicator(ranks, {.device = gpu.number(), .stream = gpu.gpu()->stream()});
@@ -48,14 +48,14 @@ Communicator over_nccl(const Communicator& ranks, const StateOnGpu& gpu) {
     }
 }
 
-// Of buckets of gradients and of parameters, and of nothing else.
+// True for reductions of gradient buckets and of parameters, the only ones done by NCCL.
 bool adds_by_nccl(const Program& program) {
     return std::ranges::any_of(program.operators(), [](const Operator& op) {
         return op.type == "allreduce_start" || op.type == average_operator;
     });
 }
 
-/// NCCL adds what is on GPUs. Collective.
+/// NCCL sums only memory of GPUs. Collective.
 void check_all_or_none_compute_on_gpus(const Device& device, const Communicator& ranks) {
     const auto with_gpu = ranks.sum(std::int64_t{device.is_gpu()});
     if (with_gpu == 0) return;

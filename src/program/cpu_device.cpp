@@ -34,7 +34,7 @@ std::function<void()> CpuDevice::make_average(const VariableNames& variables) {
     };
 }
 
-// Another executor may compute with the state on a GPU.
+// Another executor may use the state on a GPU.
 void CpuDevice::begin_step(const StepUses& uses) {
     auto* const elsewhere = StateAccess::on_gpu(state_);
     if (elsewhere == nullptr) return;

@@ -7,7 +7,7 @@
 
 namespace dtrain::program {
 
-/// This process' CPU: "there" is here.
+/// This process' CPU: device memory is host memory.
 class CpuDevice final : public ComputeDevice {
   public:
     CpuDevice(State state, Communicator communicator)

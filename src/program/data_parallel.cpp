@@ -28,7 +28,7 @@ struct Bucket {
 std::vector<Bucket> buckets_of(const std::vector<Exchange>& exchanges, std::int64_t bucket_bytes) {
     std::vector<Bucket> buckets;
     for (const auto& exchange : exchanges) {
-        // A bucket that is read before this gradient is made cannot wait for it.
+        // A bucket that is read before this gradient is computed cannot include it.
         const bool full = buckets.empty() ||
                           buckets.back().bytes >= std::max<std::int64_t>(bucket_bytes, 1) ||
                           buckets.back().read <= exchange.made;
@@ -77,7 +77,7 @@ void expect_all_made_before_read(const std::vector<Exchange>& exchanges, const c
                                "", exchange.gradient);
 }
 
-/// Up to the first update everything runs on all ranks, from there on every rank has its share.
+/// Everything before the first update runs on all ranks; from there on every rank updates its share.
 Program with_one_copy(const Program& program, const Exchanges& exchanges, const Averaged& averaged) {
     const auto first_read = std::ranges::min_element(exchanges.all, {}, &Exchange::read)->read;
     expect_all_made_before_read(exchanges.all, "data_parallel");

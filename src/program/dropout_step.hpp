@@ -6,8 +6,8 @@
 
 namespace dtrain::program {
 
-/// The counter of updates that dropout draws its numbers from. append_optimizer() counts it up behind all
-/// gradients, so that all batches of one update see the same number.
+/// The counter of updates from which dropout draws its random numbers. append_optimizer() increments it after
+/// all gradients, so that all batches of one update see the same number.
 inline constexpr std::string_view dropout_step = "dropout.step";
 
 }  // namespace dtrain::program

@@ -55,7 +55,7 @@ std::map<std::string, std::size_t, std::less<>> last_readers(const Program& prog
     return readers;
 }
 
-/// The chain that begins at an operator; of one operator when there is none.
+/// The chain that starts at an operator; a single operator if there is none.
 ElementChain chain_from(const Program& program, std::size_t first, std::size_t barrier) {
     const auto& operators = program.operators();
     Names made;
@@ -99,7 +99,8 @@ ElementChains find_element_chains(const Program& program, std::size_t barrier, c
 
 namespace {
 
-/// Elements [first, first + count) of a tensor of `elements`; tensors of other lengths are for all blocks.
+/// Elements [first, first + count) of a tensor with `elements` elements; tensors of other lengths are used
+/// whole in all blocks.
 std::vector<kernels::SlotTensor> sliced(std::vector<kernels::SlotTensor> tensors, std::size_t elements,
                                         std::size_t first, std::size_t count,
                                         const std::set<const void*>& inner) {

@@ -8,9 +8,10 @@
 
 namespace dtrain::program {
 
-/// A sparse gradient: what one batch makes of it, and where the sum over all batches of all ranks goes.
+/// A sparse gradient: the gradient of one batch, and the destination of the sum over all batches of all
+/// ranks.
 struct ExchangedRows {
-    std::string gradient;  ///< the sum's name
+    std::string gradient;  ///< name of the sum
     std::span<const std::int64_t> made_rows;
     std::span<const float> made;
     std::span<std::int64_t> rows;

@@ -18,7 +18,7 @@ std::string updated_parameter(const Program& program, const Operator& op) {
     return "";
 }
 
-/// An update may read what clipping or decay made of the gradient: ranks add the gradient itself.
+/// An update may read a gradient after clipping or decay: ranks reduce the original gradient.
 std::string gradient_behind(const Program& program, const Operator& update, const std::string& parameter) {
     if (program.has(gradient_name(parameter))) return gradient_name(parameter);
     for (const auto& input : update.inputs)
@@ -41,12 +41,12 @@ Exchanges read_by_updates(const Program& program) {
     return found;
 }
 
-/// What changes a gradient does not make it.
+/// An operator that reads a gradient only modifies it.
 bool reads(const Operator& op, const std::string& variable) {
     return std::ranges::find(op.inputs, variable, &Argument::variable) != op.inputs.end();
 }
 
-/// The sum of a sparse gradient over batches has a variable of its own.
+/// The sum of a sparse gradient over batches is a separate variable.
 void note_where_batches_make(const std::vector<Operator>& operators, std::size_t sum, Exchanges& by_name) {
     const auto makes = [](const std::string& variable) {
         return [&variable](const Operator& op) {
@@ -79,8 +79,8 @@ std::vector<Exchange> exchanges_of(const Program& program) {
     }
     std::vector<Exchange> exchanges;
     for (auto& [name, exchange] : by_name)
-        if (exchange.made != nowhere) exchanges.push_back(std::move(exchange));  // others are fed
-    // Two gradients of one operator keep the order of the operator's outputs.
+        if (exchange.made != nowhere) exchanges.push_back(std::move(exchange));  // the others are fed
+    // Gradients of the same operator keep the order of the operator's outputs.
     const auto place = [&](const Exchange& exchange) {
         const auto& outputs = operators[exchange.made].outputs;
         return std::ranges::find(outputs, exchange.gradient, &Argument::variable) - outputs.begin();

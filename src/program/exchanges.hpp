@@ -14,40 +14,41 @@ namespace dtrain::program {
 
 inline constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
-/// A gradient that updates read: where it is made by one batch and first read (numbers of operators).
+/// A gradient that updates read, with the operators that compute it for one batch and first read it (as
+/// indices).
 struct Exchange {
     std::string gradient;
-    std::string parameter;  ///< that it updates
+    std::string parameter;  ///< the parameter that it updates
     std::int64_t bytes = 0;
     bool is_sparse = false;
     std::size_t made = nowhere;
     std::size_t read = nowhere;
 };
 
-/// An operator that updates a parameter from its gradient.
+/// True for an operator that updates a parameter from its gradient.
 bool is_update(const Program& program, const Operator& op);
 
-/// Makes the loss's own gradient that of a part: sums of the gradients of so many parts are then averages.
-/// Leaves other operators as they are.
+/// Divides the gradient of the loss itself by `parts`: sums of the gradients of that many parts are then
+/// averages. Leaves other operators unchanged.
 void divide_loss_gradient(Operator& op, int parts);
 
 /// Sets parameters to their averages over ranks.
 inline constexpr const char* average_operator = "average_parameters";
 
-/// Operators that the passes for several ranks put in, and that the executor itself does.
+/// True for operators that the passes for several ranks insert, and that the executor runs itself.
 bool is_communication(const Operator& op);
 
-/// Those of them that exchange gradients.
+/// True for those of them that exchange gradients.
 bool exchanges_gradients(const Operator& op);
 
-/// An attribute that is a whole number and is there.
+/// The value of an existing integer attribute.
 std::int64_t whole_number(const Operator& op, std::string_view attribute);
 
-/// The gradients of a program that ranks have to add, in the order in which they are made.
+/// The gradients of a program that ranks have to reduce, in the order in which they are computed.
 std::vector<Exchange> exchanges_of(const Program& program);
 
-/// Where a program's second part begins: up to there one batch gives the gradients, from there on they are
-/// exchanged and read. The number of operators when nothing is updated.
+/// Where a program's second part begins: before it the gradients of one batch are computed, from there on
+/// they are exchanged and read. The number of operators if nothing is updated.
 std::size_t update_begin(const Program& program);
 
 }  // namespace dtrain::program

@@ -10,7 +10,7 @@
 namespace dtrain {
 namespace {
 
-// Tests drop nothing, and make no rows on servers.
+// In tests nothing is dropped, and servers create no rows.
 Operator as_tested(Operator op) {
     if (op.type == "pull_rows") op.attributes["is_test"] = std::int64_t{1};
     if (op.type != "dropout") return op;

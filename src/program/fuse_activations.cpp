@@ -10,7 +10,7 @@
 namespace dtrain {
 namespace {
 
-// The activation that alone reads an operator's result; its number, or nothing.
+// The activation that is the only reader of an operator's result: its index, or none.
 std::optional<std::size_t> only_activation(const Program& program, const Operator& op) {
     static constexpr std::array<std::string_view, 3> activations{"relu", "sigmoid", "tanh"};
     const auto& result = op.output("out");

@@ -21,7 +21,7 @@ TensorView GpuBatches::on_host(const std::string& variable) const {
     return views_.at(variable);
 }
 
-// Not part of a graph: the copies alone, not the whole step, keep the next batch from coming.
+// Not part of a graph: that way only the copies, not the whole step, delay the upload of the next batch.
 void GpuBatches::bring() {
     if (!uploads_) return;
     uploads_->to_gpu(staging_.get(), host_.get(), device_.bytes);

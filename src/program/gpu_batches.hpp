@@ -14,24 +14,25 @@
 
 namespace dtrain::program {
 
-/// The data variables of a program on a GPU. The caller writes them in memory here; the next batch is brought
-/// beside the running step, to a place of its own there, and from it to the variables when that step is done.
+/// The data variables of a program on a GPU. The caller writes them in host memory; the next batch is
+/// uploaded to a separate staging buffer while the current step runs, and copied to the variables once that
+/// step is done.
 class GpuBatches {
   public:
-    /// @param data the variables and where they are there
+    /// @param data the variables with their device tensors
     GpuBatches(std::shared_ptr<kernels::Gpu> gpu, std::vector<StateTensor> data);
 
     TensorView on_host(const std::string& variable) const;
     bool has(const std::string& variable) const { return views_.contains(variable); }
 
-    /// What the GPU is given from now on finds what is written here now.
+    /// Uploads the current host data: work enqueued from now on uses them.
     void bring();
-    /// Waits until it has been read.
+    /// Waits until the host data have been read.
     void settle();
 
   private:
     std::shared_ptr<kernels::Gpu> gpu_;
-    Neighbours device_;  // which are neighbours here as well
+    Neighbours device_;  // also adjacent in host memory
     std::map<std::string, TensorView, std::less<>> views_;
     kernels::Gpu::Memory host_;
     kernels::Gpu::Memory staging_;

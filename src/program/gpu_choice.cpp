@@ -64,7 +64,7 @@ OpenGpu open_gpu_of_rank(const std::optional<int>& number, const Environment& en
     try {
         return {kernels::open_gpu(chosen), chosen};
     } catch (const UsageError&) {
-        // Ranks that nobody gave a GPU share the only one.
+        // Ranks to which no GPU was assigned share the only one.
         const bool may_share = !number && environment.get_or("FLAGS_selected_gpus", "").empty();
         if (!may_share || chosen == 0 || there_is(1)) throw;
     }

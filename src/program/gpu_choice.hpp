@@ -17,20 +17,20 @@ namespace dtrain::program {
 
 struct DeviceChoice {
     Device device;
-    std::string warning;  ///< a launcher gave the rank a GPU, and the CPU computes; else ""
+    std::string warning;  ///< set if a launcher assigned a GPU to the rank, but the CPU is used; else ""
     friend bool operator==(const DeviceChoice&, const DeviceChoice&) = default;
 };
 
-/// What was asked for, or DTRAIN_DEVICE says; else the GPU that a launcher gave the rank
-/// (FLAGS_selected_gpus), unless something is in its way; else the CPU. Pure.
-/// @param why_no_gpu asked where the launcher alone says it: what is in the way, or ""
-/// @throws UsageError when DTRAIN_DEVICE names no device
+/// The requested device, or that of DTRAIN_DEVICE; else the GPU that a launcher assigned to the rank
+/// (FLAGS_selected_gpus), unless something prevents its use; else the CPU. Pure.
+/// @param why_no_gpu called only if the GPU comes from the launcher: what prevents its use, or ""
+/// @throws UsageError if DTRAIN_DEVICE names no device
 DeviceChoice choose_device(const std::optional<Device>& asked, const Environment& environment,
                            const std::function<std::string()>& why_no_gpu);
 
-/// choose_device() on this machine: what it has to say is a line on stderr, once a process, of one rank of
-/// each node.
-/// @param needs_cpu why a GPU cannot do what the caller wants; "": it can
+/// choose_device() on this machine: its warning is a line on stderr, once per process, on one rank of each
+/// node.
+/// @param needs_cpu why a GPU cannot do what the caller needs; "" if it can
 Device device_to_use(const std::optional<Device>& asked, const Environment& environment,
                      std::string_view needs_cpu = {});
 
@@ -39,7 +39,7 @@ struct OpenGpu {
     int number = 0;
 };
 
-/// The GPU of this number, or the rank's. @throws UsageError when there is none
+/// The GPU of this number, or the rank's. @throws UsageError if there is none
 OpenGpu open_gpu_of_rank(const std::optional<int>& number, const Environment& environment, int node_rank);
 
 }  // namespace dtrain::program

@@ -18,7 +18,7 @@
 namespace dtrain::program {
 namespace {
 
-// From the first one's beginning to the last one's end.
+// The span from the beginning of the first bucket to the end of the last one.
 std::span<float> all_of(const std::vector<std::span<float>>& buckets) {
     if (buckets.empty()) return {};
     const auto* end = buckets.back().data() + buckets.back().size();
@@ -66,7 +66,7 @@ std::unique_ptr<kernels::Kernel> GpuDevice::make_kernel(const std::string& opera
     return make_gpu_kernel(*gpu_, operator_type, arguments);
 }
 
-// The numbers of a step's batches are there from the beginning, so that nobody waits for one.
+// The numbers of a step's batches are uploaded in advance, so that no step waits for one.
 ComputeDevice::SetNumber GpuDevice::make_set_number(const TensorView& device, const VirtualRanks& batches) {
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(batches.count()));
     std::iota(numbers.begin(), numbers.end(), batches.begin);
@@ -77,7 +77,7 @@ ComputeDevice::SetNumber GpuDevice::make_set_number(const TensorView& device, co
         if (value < batches.end) {
             const auto place = static_cast<std::size_t>(value - batches.begin) * sizeof value;
             gpu_->copy(device.data, all.get() + place, sizeof value);
-        } else {  // who accumulates more than the program was made for
+        } else {  // the caller accumulates more batches than the program was made for
             gpu_->to_gpu(device.data, &value, sizeof value);
             gpu_->finish();
         }
@@ -92,7 +92,7 @@ BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {
     std::unique_ptr<StagedBuckets> staged;
     if (communicator_.size() > 1 && !reaches_gpu_)
         staged = std::make_unique<StagedBuckets>(gpu_, all_of(buckets));
-    // Of zeros: what NCCL makes when it first adds so many numbers, it need not make while it is captured.
+    // Warm-up with zeros: NCCL then need not set up anything for this length during a capture.
     if (runs_)
         for (const auto& bucket : buckets) communicator_.allreduce_sum(bucket);
     return {communicator_, std::move(buckets), std::move(staged)};
@@ -105,7 +105,7 @@ RowExchange GpuDevice::make_row_exchange(Communicator communicator, TreeNode bat
     return {std::move(communicator), batches, all, std::move(host), std::move(staged)};
 }
 
-// By MPI in the State's memory here.
+// Through MPI in the State's host memory.
 std::function<void()> GpuDevice::make_average(const VariableNames& variables) {
     if (reaches_gpu_) return make_average_by_nccl(segments_of(StateAccess::on_device(state_), variables));
     return [this, segments = segments_of(StateAccess::on_host(state_), variables)] {
@@ -115,7 +115,7 @@ std::function<void()> GpuDevice::make_average(const VariableNames& variables) {
     };
 }
 
-// Part by part in memory that NCCL knows.
+// In parts, through memory that is registered with NCCL.
 std::function<void()> GpuDevice::make_average_by_nccl(const Segments& segments) {
     if (segments.empty()) return [] {};
     constexpr std::size_t max = std::size_t{4} << 20;
@@ -162,7 +162,7 @@ void GpuDevice::end_step() {
     batches_->settle();
 }
 
-TensorView GpuDevice::fed(const Variable& variable, const TensorView& /*there*/) {
+TensorView GpuDevice::fed(const Variable& variable, const TensorView& /*device*/) {
     return batches_->on_host(variable.name);
 }
 

@@ -16,13 +16,12 @@
 
 namespace dtrain::program {
 
-/// A GPU. It computes while the caller goes on; what its data did wrong is thrown when the caller waits for
-/// it the next time.
+/// A GPU. It computes asynchronously; errors in its data are thrown when the caller next waits for it.
 class GpuDevice final : public ComputeDevice {
   public:
-    /// @param communicator over NCCL and with Gpu::stream(), or over MPI: then gradients go through memory
-    /// here
-    /// @param reaches_gpu whether it is one over NCCL
+    /// @param communicator over NCCL and with Gpu::stream(), or over MPI: gradients then go through host
+    /// memory
+    /// @param reaches_gpu whether it is over NCCL
     GpuDevice(StateOnGpu& on_gpu, State state, Communicator communicator, bool reaches_gpu);
 
     std::string description() const override;
@@ -81,7 +80,7 @@ class GpuDevice final : public ComputeDevice {
     StateOnGpu& on_gpu_;
     Communicator communicator_;
     bool reaches_gpu_;
-    std::optional<GpuRuns> runs_;  // nothing: sums are no part of graphs
+    std::optional<GpuRuns> runs_;  // none: reductions are not part of graphs
     std::string why_no_runs_;
     std::optional<GpuBatches> batches_;
     GpuMirrors mirrors_;

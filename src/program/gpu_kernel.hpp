@@ -9,8 +9,8 @@
 
 namespace dtrain::program {
 
-/// @throws ProgramError when there is no kernel for this operator, or not for these tensors: compute it on
-/// the CPU
+/// @throws ProgramError if there is no kernel for this operator, or not for these tensors; the message
+/// suggests the CPU
 std::unique_ptr<kernels::Kernel> make_gpu_kernel(kernels::Gpu& gpu, const std::string& operator_type,
                                                  const kernels::KernelArguments& arguments);
 

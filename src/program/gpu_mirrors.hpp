@@ -13,15 +13,15 @@
 
 namespace dtrain::program {
 
-/// Copies here of what a step has made on a GPU, for those variables that somebody wants to see.
+/// Host copies of variables that a step has computed on a GPU, for those variables that are fetched.
 class GpuMirrors {
   public:
     explicit GpuMirrors(std::shared_ptr<kernels::Gpu> gpu) : gpu_(std::move(gpu)) {}
 
-    /// The copies are old from now on.
+    /// Marks the copies as outdated.
     void note_step() { ++steps_; }
 
-    /// Stays where it is. @throws Error as Gpu::finish()
+    /// The memory stays at the same address. @throws Error as Gpu::finish()
     TensorView of(const std::string& variable, const TensorView& device);
 
   private:

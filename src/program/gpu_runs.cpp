@@ -15,7 +15,7 @@ namespace {
 
 using kernels::Kernel;
 
-/// One graph, as long as no rank has failed.
+/// A graph that exists as long as no rank has failed.
 class WatchedGraph final : public Kernel {
   public:
     WatchedGraph(std::unique_ptr<Kernel> graph, comm::CapturedOperations& operations)

@@ -14,8 +14,8 @@
 
 namespace dtrain::program {
 
-/// Graphs of a GPU with sums over ranks in them. Whoever waits for the GPU waits for their runs first,
-/// with the communicator's deadline: CUDA itself would wait for ever for a rank that does not come.
+/// Captured graphs of a GPU that include reductions over ranks. Every wait for the GPU first waits for their
+/// runs, with the communicator's deadline: CUDA itself would wait for ever for a rank that does not arrive.
 class GpuRuns {
   public:
     /// @param communicator over NCCL
@@ -23,8 +23,8 @@ class GpuRuns {
 
     std::unique_ptr<kernels::Kernel> captured(const std::function<void()>& give);
 
-    /// After each part of a step: waits for runs before the last part, which what is uploaded for this one
-    /// has waited for.
+    /// Call it after each part of a step: waits for runs before the last part, for which the uploads of this
+    /// one have waited already.
     void end_part();
 
   private:
@@ -32,12 +32,12 @@ class GpuRuns {
     Communicator communicator_;
     comm::CapturedOperations* operations_;
     std::shared_ptr<void> poll_;
-    std::uint64_t before_last_part_ = 0;  // the last run of that time
+    std::uint64_t before_last_part_ = 0;  // the last run at that time
     std::uint64_t last_part_ = 0;
 };
 
-/// Why the ranks' sums are not a part of graphs, when that is so on any of them; the same on all ranks.
-/// "" when they are. Collective over `communicator`, which is over NCCL.
+/// Why reductions over ranks are not part of graphs, if that is so on any rank; the same on all ranks. "" if
+/// they are. Collective over `communicator`, which is over NCCL.
 std::string why_sums_are_not_captured(const Communicator& communicator);
 
 }  // namespace dtrain::program

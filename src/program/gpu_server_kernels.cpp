@@ -51,7 +51,7 @@ std::shared_ptr<GpuServerKernels::Copy> GpuServerKernels::copy_of(const TensorVi
     return std::make_shared<Copy>(gpu_, clock_, device);
 }
 
-// The caller's data are here already.
+// The caller's data are in host memory already.
 GpuServerKernels::Copies GpuServerKernels::replace_inputs(const Operator& op, const GpuBatches& batches,
                                                           kernels::KernelArguments& arguments) const {
     Copies copies;
@@ -92,7 +92,7 @@ ServerKernels GpuServerKernels::make(const Operator& op, kernels::KernelArgument
     return made;
 }
 
-// Into memory here, and what was written there to the GPU.
+// Receives into host memory, and uploads what was written there.
 ServerKernels GpuServerKernels::make_receiving(const Operator& op, kernels::KernelArguments arguments,
                                                ServerLink& link, Copies inputs) {
     const bool is_whole = op.type == "pull_rows";
@@ -115,7 +115,7 @@ ServerKernels GpuServerKernels::make_receiving(const Operator& op, kernels::Kern
     return made;
 }
 
-// Now and then, all parameters, between two steps as well: in the State.
+// Exchanges all parameters periodically, also between two steps: in the State.
 ServerKernels GpuServerKernels::make_exchange(const Operator& op, kernels::KernelArguments arguments,
                                               ServerLink& link) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i)

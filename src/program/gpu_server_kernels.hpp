@@ -14,36 +14,36 @@
 
 namespace dtrain::program {
 
-/// The operators of a trainer that computes on a GPU and talks to servers. What it sends is brought here as
-/// part of the GPU's work, and sent at the end of the step: when the data are found to be wrong, nothing of
-/// the step has left. What it gets is brought to the GPU before the operators that read it.
+/// The operators of a trainer that computes on a GPU and communicates with servers. Data to send are
+/// downloaded as part of the GPU's work, and sent at the end of the step: if an error in the data is found,
+/// nothing of the step has been sent. Received data are uploaded before the operators that read them.
 class GpuServerKernels {
   public:
     GpuServerKernels(std::shared_ptr<kernels::Gpu> gpu, State state);
 
-    /// As ComputeDevice::make_server_kernels().
+    /// See ComputeDevice::make_server_kernels().
     ServerKernels make(const Operator& op, kernels::KernelArguments arguments, const GpuBatches& batches,
                        ServerLink& link);
 
-    /// The GPU has done all that it was given.
+    /// Call it when the GPU has completed all enqueued work.
     void note_finished() { ++clock_->finished; }
 
   private:
-    /// When the GPU was last known to be done.
+    /// Counts how often the GPU was known to be idle.
     struct Clock {
         std::int64_t finished = 0;
     };
 
-    /// Memory here for a tensor there.
+    /// Host copy of a device tensor.
     class Copy {
       public:
         Copy(std::shared_ptr<kernels::Gpu> gpu, std::shared_ptr<Clock> clock, const TensorView& device);
 
         TensorView on_host() const { return {host_.get(), device_.shape, device_.type}; }
         void bring() const { gpu_->to_host(host_.get(), device_.data, device_.bytes()); }
-        /// Before it is written again here.
+        /// Call it before writing to the host copy again.
         void wait_until_read() const;
-        /// Elements of it.
+        /// Uploads some of its elements.
         void give(std::span<const float> written);
         void give_all();
 
@@ -54,7 +54,7 @@ class GpuServerKernels {
         std::shared_ptr<Clock> clock_;
         TensorView device_;
         kernels::Gpu::Memory host_;
-        std::int64_t given_ = -1;  // on the clock
+        std::int64_t given_ = -1;  // time of the last upload on the clock
     };
     using Copies = std::vector<std::shared_ptr<Copy>>;
 
@@ -68,7 +68,7 @@ class GpuServerKernels {
     std::shared_ptr<kernels::Gpu> gpu_;
     State state_;
     std::shared_ptr<Clock> clock_ = std::make_shared<Clock>();
-    std::vector<std::shared_ptr<kernels::Kernel>> unsent_;  // for the operator that ends the step
+    std::vector<std::shared_ptr<kernels::Kernel>> unsent_;  // sent by the operator that ends the step
 };
 
 }  // namespace dtrain::program

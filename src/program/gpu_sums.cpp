@@ -17,7 +17,7 @@ GpuSums::GpuSums(std::shared_ptr<kernels::Gpu> gpu, std::span<float> gradients, 
     }
 }
 
-// A GPU's sum may have its result where one of its terms is.
+// A sum on the GPU may be stored in one of its terms.
 std::unique_ptr<kernels::Kernel> GpuSums::make_add(void* sum, void* added) {
     const auto seen = [&](void* data) {
         return TensorView{data, {static_cast<std::int64_t>(gradients_.size())}, DataType::float32};
@@ -45,7 +45,7 @@ std::vector<std::span<const float>> GpuSums::on_host(std::size_t count) {
     return sums;
 }
 
-// Through memory that the GPU reads by itself; nobody needs the sums there any longer.
+// Through pinned memory of the first host copy, whose sums are no longer needed.
 void GpuSums::give_back(std::span<const float> values) {
     auto* const from = host_.front().get();
     std::memcpy(from, values.data(), gradients_.size_bytes());

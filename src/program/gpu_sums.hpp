@@ -11,7 +11,7 @@
 
 namespace dtrain::program {
 
-/// On the GPU where the gradients are.
+/// Sums of gradients on the GPU.
 class GpuSums final : public GradientSums {
   public:
     GpuSums(std::shared_ptr<kernels::Gpu> gpu, std::span<float> gradients, std::size_t places);
@@ -30,9 +30,9 @@ class GpuSums final : public GradientSums {
     std::shared_ptr<kernels::Gpu> gpu_;
     std::span<float> gradients_;
     std::vector<kernels::Gpu::Memory> sums_;
-    std::vector<kernels::Gpu::Memory> host_;               // of those that somebody wanted to see
-    std::vector<std::unique_ptr<kernels::Kernel>> add_;    // by place
-    std::vector<std::unique_ptr<kernels::Kernel>> merge_;  // by place
+    std::vector<kernels::Gpu::Memory> host_;               // of those sums that were requested on the host
+    std::vector<std::unique_ptr<kernels::Kernel>> add_;    // by slot
+    std::vector<std::unique_ptr<kernels::Kernel>> merge_;  // by slot
 };
 
 }  // namespace dtrain::program

@@ -8,22 +8,22 @@
 
 namespace dtrain::program {
 
-/// Sums of some gradients over batches, where the gradients are: one or more, by place.
+/// Sums of some gradients over batches, in the memory where the gradients are: one or more sums, by slot.
 class GradientSums {
   public:
     virtual ~GradientSums() = default;
 
-    /// The gradients are those of the first batch of a sum, or of another one.
+    /// set(): the sum becomes the gradients of the first batch; add(): adds those of another batch.
     virtual void set(std::size_t place) = 0;
     virtual void add(std::size_t place) = 0;
-    /// Adds the sum behind it to the one at a place.
+    /// Adds the sum in the next slot to the one in this slot.
     virtual void merge(std::size_t place) = 0;
-    /// The gradients become the first sum.
+    /// Copies the first sum to the gradients.
     virtual void give_back() = 0;
 
-    /// The first sums in memory of this process, as they are now; good until any is changed.
+    /// The first `count` sums in host memory; valid until any of them changes.
     virtual std::vector<std::span<const float>> on_host(std::size_t count) = 0;
-    /// The gradients become these.
+    /// Copies these values to the gradients.
     virtual void give_back(std::span<const float> values) = 0;
 };
 

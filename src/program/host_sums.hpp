@@ -9,7 +9,7 @@
 
 namespace dtrain::program {
 
-/// Of gradients in memory of this process.
+/// Sums of gradients in host memory.
 class HostSums final : public GradientSums {
   public:
     HostSums(std::span<float> gradients, std::size_t places)

@@ -14,18 +14,17 @@
 
 namespace dtrain::program {
 
-/// Some tensors of a State, for who reads them after many a step and writes none: where it is on a GPU, a
-/// copy of these alone, and without a copy where it is not.
+/// Some tensors of a State for a caller that reads them after many steps and never writes: if the State is on
+/// a GPU, a host copy of these tensors only; otherwise no copy.
 class HostValues {
   public:
-    /// @param state is where executors compute with it already
-    /// @throws Error when it has no such tensor
+    /// @param state already on the device of its executors @throws Error if it has no such tensor
     HostValues(State state, const std::vector<std::string>& names);
 
-    /// In the order of the names. They stay where they are; what is there, bring() says.
+    /// In the order of the names. The addresses do not change; bring() updates the contents.
     const std::vector<TensorView>& views() const { return views_; }
 
-    /// The views show what the State has now, and on a GPU go on showing that.
+    /// Updates the views to the current values of the State; on a GPU they keep these until the next call.
     /// @throws Error as Executor::fetch()
     void bring();
 

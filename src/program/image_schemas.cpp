@@ -13,7 +13,7 @@ using Pair = std::vector<std::int64_t>;
 
 constexpr std::int64_t largest_step = 1 << 20;
 
-// A pair of whole numbers for height and width.
+// A pair of integers for height and width.
 const Pair& checked_pair(const Checked& op, std::string_view attribute, std::int64_t min) {
     const auto& pair = op.wholes(attribute);
     const auto is_wrong = [&](std::int64_t value) { return value < min || value > largest_step; };
@@ -22,7 +22,7 @@ const Pair& checked_pair(const Checked& op, std::string_view attribute, std::int
     return pair;
 }
 
-// [height, width] of what a window makes of images [batch, channels, height, width].
+// [height, width] of the result of a window over images [batch, channels, height, width].
 Pair result_size(const Checked& op, const Shape& images, const Pair& window) {
     const auto& stride = checked_pair(op, "stride", 1);
     const auto& padding = checked_pair(op, "padding", 0);

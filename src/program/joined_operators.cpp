@@ -11,7 +11,7 @@ namespace {
 
 using TypeNames = std::vector<std::string_view>;
 
-/// The longer ones first.
+/// Longer sequences first.
 const std::array<TypeNames, 5>& joined_types() {
     static const std::array<TypeNames, 5> all{
         TypeNames{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",

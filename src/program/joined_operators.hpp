@@ -11,17 +11,15 @@
 
 namespace dtrain::program {
 
-/// Operators that follow each other of which a GPU makes fewer kernels than there are operators: an
-/// activation's gradient with the gradients of the weights and the bias before it; a classifier's loss with
-/// its gradient. Pure.
-/// @param chains what they must leave alone
-/// @param barrier an operator before which they end
+/// Finds consecutive operators for which a GPU has a fused kernel: an activation's gradient with the
+/// gradients of the weights and the bias before it; a classifier's loss with its gradient. Pure. @param
+/// chains operators to leave out
+/// @param barrier an operator before which sequences end
 std::vector<ElementChain> find_joined_operators(const Program& program, const ElementChains& chains,
                                                 std::size_t barrier);
 
-/// Whether what makes the updates from an operator on can count the steps for an increment before them: they
-/// alone read the counter after it.
-/// @param updates so many follow each other
+/// Whether the kernel of the updates from an operator on can also do the increment of the step counter before
+/// them: they must be the only readers of the counter after it. @param updates number of consecutive updates
 bool can_count(const Program& program, std::size_t increment, std::size_t first_update, std::size_t updates);
 
 }  // namespace dtrain::program

@@ -14,10 +14,11 @@
 
 namespace dtrain::program {
 
-/// A value of a JSON text that knows where it is, so that whoever wants another one can say so.
+/// A value of a JSON text together with its location, for error messages.
 class JsonReader {
   public:
-    /// @param source the text's name, @param place of the value in it: "variables[3].shape"; "" is all of it
+    /// @param source the text's name @param place location of the value in it: "variables[3].shape"; "" is
+    /// the whole text
     JsonReader(const nlohmann::ordered_json& value, std::string source, std::string place)
         : value_(&value), source_(std::move(source)), place_(std::move(place)) {}
 
@@ -29,7 +30,7 @@ class JsonReader {
     bool is_number() const { return value_->is_number(); }
     bool is_whole() const { return value_->is_number_integer(); }
 
-    // All throw UsageError when the value is of another kind.
+    // All throw UsageError if the value is of another kind.
     std::string text() const;
     std::int64_t whole() const;
     double number() const;
@@ -41,11 +42,11 @@ class JsonReader {
     bool has(const std::string& key) const { return value_->contains(key); }
     JsonReader at(const std::string& key) const;
 
-    /// @throws UsageError when a key of the first list is missing or one is there that is in none
+    /// @throws UsageError if a key of the first list is missing or there is a key that is in neither list
     void expect_keys(std::initializer_list<std::string> needed,
                      std::initializer_list<std::string> allowed = {}) const;
 
-    /// Calls the action. @throws UsageError with this value's place when it throws ProgramError
+    /// Runs the action. @throws UsageError with this value's location if it throws ProgramError
     template <class Action>
     void check(const Action& action) const {
         try {

@@ -14,7 +14,7 @@ struct Activation {
     std::string_view gradient;
 };
 
-// Element by element, softmax along the last axis; their gradients need their results alone.
+// Element by element, softmax along the last axis; their gradients need only their results.
 constexpr std::array activations{Activation{"relu", "relu_grad"}, Activation{"tanh", "tanh_grad"},
                                  Activation{"sigmoid", "sigmoid_grad"}, Activation{"sqrt", "sqrt_grad"},
                                  Activation{"softmax", "softmax_grad"}};
@@ -61,7 +61,7 @@ void make_fc_gradient(GradientMaker& maker) {
                         done),
             op.type, op.output("out"));
     const auto dout = maker.of_output("out");
-    // Parameters first: their all-reduce can start while the input's gradient is computed.
+    // Parameters first: their all-reduce can start while the input's gradient is being computed.
     const bool wants_weight = !maker.of_input("weight").empty();
     const bool wants_bias = !maker.of_input("bias").empty();
     if (wants_weight || wants_bias)

@@ -37,7 +37,7 @@ void check(const LossScaling& options) {
         refuse_scaling(fmt::format("growth_steps is {}, expected at least 1", options.growth_steps));
 }
 
-/// The gradients that become those of the loss itself again, in the order in which they are made.
+/// The gradients to be unscaled, in the order in which they are computed.
 std::vector<Exchange> scaled_gradients(const Program& program) {
     const auto& operators = program.operators();
     if (program.has(loss_scale_name))

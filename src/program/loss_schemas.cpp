@@ -7,7 +7,7 @@
 namespace dtrain::program {
 namespace {
 
-// The type of the scores; checks them and their labels.
+// The type of the scores; checks the scores and their labels.
 DataType check_classification(const Checked& op, std::string_view scores) {
     const auto type = op.real(scores);
     op.expect(scores, {{any, any}, type});
@@ -15,7 +15,7 @@ DataType check_classification(const Checked& op, std::string_view scores) {
     return type;
 }
 
-// The gradient by scores of a loss per row that was made from `probabilities`.
+// The gradient with respect to scores of a loss per row that was computed from `probabilities`.
 Types infer_row_loss_gradient(const Checked& op) {
     const auto type = check_classification(op, "probabilities");
     const auto& shape = op.shape("probabilities");

@@ -10,7 +10,7 @@
 namespace dtrain::program {
 namespace {
 
-/// The operators between which a variable is needed.
+/// The range of operators during which a variable is needed.
 struct Lifetime {
     std::size_t first = nowhere;
     std::size_t last = 0;
@@ -62,8 +62,8 @@ std::vector<std::vector<std::string>> bucket_contents(const Program& program) {
     return buckets;
 }
 
-/// A place for one variable after the other, the largest first: the lowest where no other one lies that is
-/// needed at the same time.
+/// Assigns offsets to variables, the largest first: the lowest offset that does not overlap a variable needed
+/// at the same time.
 class SharedPlaces {
   public:
     SharedPlaces(const Lifetimes& lifetimes, std::size_t begin) : lifetimes_(lifetimes), begin_(begin) {}
@@ -89,7 +89,7 @@ class SharedPlaces {
         return end;
     }
 
-    /// What somebody wrote to after its variable was needed for the last time.
+    /// Variables whose memory was reused after their last use.
     std::set<std::string, std::less<>> overwritten() const {
         std::set<std::string, std::less<>> out;
         for (const auto& each : placed_)

@@ -14,7 +14,7 @@
 
 namespace dtrain::program {
 
-/// A part of a block of memory, in bytes.
+/// A range of bytes of a block of memory.
 struct ByteRange {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -23,19 +23,20 @@ struct ByteRange {
 
 struct MemoryPlanOptions {
     bool reuse = false;       ///< variables that are never needed at the same time share memory
-    bool skip_grads = false;  ///< but gradients do not
-    std::set<std::string, std::less<>> keep = {};  ///< these do not, so that they can be fetched after a step
+    bool skip_grads = false;  ///< except gradients
+    std::set<std::string, std::less<>> keep = {};  ///< not these: they can be fetched after a step
     ElementChains chains = {};                     ///< of operators that run together
 };
 
-/// Where everything lies that a step makes. Gradients that updates read lie first, side by side in buckets,
-/// so that one all-reduce sums a bucket where it is; inside of it in the order of their parameters.
+/// Memory layout of all variables that a step computes. Gradients that updates read come first, contiguous in
+/// buckets, so that one all-reduce sums a bucket in place; within a bucket they are in the order of their
+/// parameters.
 struct MemoryPlan {
-    std::map<std::string, ByteRange, std::less<>> places;  ///< of all variables that do not persist
-    std::vector<ByteRange> buckets;                        ///< of gradients; one where the program has none
+    std::map<std::string, ByteRange, std::less<>> places;  ///< of all variables that are not persistable
+    std::vector<ByteRange> buckets;                        ///< of gradients; one if the program has none
     std::size_t exchanged = 0;                             ///< bytes of all buckets, from the beginning on
     std::size_t bytes = 0;
-    std::set<std::string, std::less<>> overwritten;  ///< what is gone at the end of a step
+    std::set<std::string, std::less<>> overwritten;  ///< variables that are overwritten by the end of a step
 };
 
 /// Pure. Placement with reuse is greedy by size: Pisarchyk and Lee, "Efficient memory management for deep

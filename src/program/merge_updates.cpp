@@ -25,7 +25,7 @@ bool is_shared(const TensorView& a, const TensorView& b) {
     return a.data == b.data;
 }
 
-// A sparse gradient's rows are numbers within its own parameter.
+// The row numbers of a sparse gradient refer to its own parameter.
 bool fit(const std::vector<SlotTensor>& before, const std::vector<SlotTensor>& after) {
     return std::ranges::equal(before, after, [](const SlotTensor& a, const SlotTensor& b) {
         return a.slot == b.slot && a.slot != "rows" &&

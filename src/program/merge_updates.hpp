@@ -8,10 +8,10 @@
 
 namespace dtrain::program {
 
-/// Updates of one kind whose tensors lie side by side in memory become one update of all their elements. The
-/// elements between tensors take part: they are zero in parameters, gradients and optimizer state, and stay
+/// Merges updates of one kind whose tensors are adjacent in memory into one update of all their elements,
+/// including the padding between tensors: it is zero in parameters, gradients and optimizer state, and stays
 /// so.
-/// @param updates of parameters that are all different, of one operator type and with the same attributes
+/// @param updates of different parameters, of one operator type and with the same attributes
 std::vector<kernels::KernelArguments> merge_updates(std::vector<kernels::KernelArguments> updates);
 
 }  // namespace dtrain::program

@@ -9,24 +9,24 @@
 
 namespace dtrain::program {
 
-/// Tensors that lie beside each other on a GPU, in the same order in a block of memory of their own.
+/// Tensors that are adjacent on a GPU, with their layout in a separate block of memory in the same order.
 struct Neighbours {
     struct Segment {
         std::byte* device;
-        std::size_t host;  ///< from the block's beginning
+        std::size_t host;  ///< offset in the block
         std::size_t bytes;
     };
-    /// A tensor of the given ones.
+    /// One of the given tensors.
     struct Place {
         StateTensor tensor;
         std::size_t host;
     };
     std::vector<Segment> segments;
     std::vector<Place> places;
-    std::size_t bytes = 0;  ///< of the block
+    std::size_t bytes = 0;  ///< size of the block
 };
 
-/// @param tensors where they are there, each followed by what alignment leaves free
+/// @param tensors device tensors, each followed by its alignment padding
 Neighbours neighbours_of(std::vector<StateTensor> tensors);
 
 }  // namespace dtrain::program

@@ -7,7 +7,7 @@
 namespace dtrain::program {
 namespace {
 
-// What layer_norm takes apart: extents before and from the axis on.
+// Extents before and from the axis on of layer_norm.
 struct Split {
     std::int64_t rows;
     std::int64_t size;
@@ -69,7 +69,7 @@ Types infer_dropout(const Checked& op) {
     return same_as_x(op);
 }
 
-// What is dropped of the result is dropped of its gradient: the same operator with the same counter.
+// The gradient drops the same elements as the result: the same operator with the same counter.
 void make_dropout_gradient(GradientMaker& maker) {
     auto gradient = maker.op();
     for (auto& input : gradient.inputs)

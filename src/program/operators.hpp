@@ -9,7 +9,7 @@
 
 #include <dtrain/program.hpp>
 
-/// What a Program may consist of: one Schema per operator type.
+/// The operators of a Program: one Schema per operator type.
 namespace dtrain::program {
 
 struct TensorType {
@@ -27,7 +27,7 @@ struct Slot {
     bool optional = false;  ///< may be left out
 };
 
-/// An extent that any number fits.
+/// An extent that matches any value.
 inline constexpr std::int64_t any = -1;
 
 /// An operator that is being checked, with its variables.
@@ -45,13 +45,13 @@ class Checked {
     const std::vector<std::int64_t>& wholes(std::string_view attribute) const;
     const std::vector<double>& numbers(std::string_view attribute) const;
 
-    /// The type of this input's elements. @throws ProgramError unless these are real numbers
+    /// The element type of this input. @throws ProgramError unless it is a real number type
     DataType real(std::string_view slot) const;
 
     /// @throws ProgramError unless this input's elements are integers of any size
     void expect_integers(std::string_view slot, const Shape& shape) const;
 
-    /// @throws ProgramError unless this input is an integer for each row: [rows] or [rows, 1]
+    /// @throws ProgramError unless this input has one integer per row: [rows] or [rows, 1]
     void expect_labels(std::string_view slot, std::int64_t rows) const;
 
     /// @throws ProgramError unless every input in this slot is of this type; extents may be `any`
@@ -77,21 +77,21 @@ class GradientMaker {
     virtual ~GradientMaker() = default;
     virtual const Operator& op() const = 0;
 
-    /// The gradient of the loss by an output; "" when the loss does not depend on it.
+    /// The gradient of the loss with respect to an output; "" if the loss does not depend on it.
     virtual std::string of_output(std::string_view slot) const = 0;
 
-    /// The name that the gradient by an input must get; "" when nobody wants it.
+    /// The name to use for the gradient with respect to an input; "" if it is not needed.
     virtual std::string of_input(std::string_view slot) = 0;
 
-    /// Like of_input(), with a name for a result that nobody wants.
+    /// Like of_input(), but returns a name even if the result is not needed.
     virtual std::string of_input_or_unused(std::string_view slot) = 0;
 
-    /// The same by the argument's number in op(), for slots that take several variables.
+    /// The same by the argument's index in op(), for slots that take several variables.
     virtual std::string of_output_at(std::size_t number) const = 0;
     virtual std::string of_input_at(std::size_t number) = 0;
     virtual std::string of_input_at_or_unused(std::size_t number) = 0;
 
-    /// A new name for a variable that the gradient needs besides.
+    /// A new name for an auxiliary variable of the gradient.
     virtual std::string helper(std::string_view stem) = 0;
 
     virtual const Variable& variable(std::string_view name) const = 0;
@@ -103,15 +103,15 @@ struct Schema {
     std::string_view type;
     std::vector<Slot> inputs;
     std::vector<Slot> outputs;
-    /// Attributes and their defaults; the default's kind is the attribute's.
+    /// Attributes with their defaults; the type of the default is the attribute's type.
     Attributes attributes = {};
     /// Checks inputs and returns the types of all outputs, in the order of the operator's outputs.
     std::function<std::vector<TensorType>(const Checked&)> infer;
-    /// Empty when the operator has no gradient.
+    /// Empty if the operator has no gradient.
     std::function<void(GradientMaker&)> make_gradient = {};
 };
 
-/// Nothing when there is no such operator.
+/// Null if there is no such operator.
 const Schema* find_schema(std::string_view type);
 
 /// All operator types, sorted.

@@ -22,14 +22,14 @@ void check_setting(std::string_view name, double value, double min, double below
     program::check_setting("optimizer", name, value, min, below);
 }
 
-// What an optimizer's updates share.
+// Data shared by all updates of an optimizer.
 struct Updates {
     Program& program;
     const std::vector<UpdateGradient>& gradients;
-    std::string scheduled_rate;  // "" when the rate is an attribute
+    std::string scheduled_rate;  // "" if the rate is an attribute
 };
 
-// A variable of the parameter's shape.
+// Adds a state variable with the parameter's shape.
 std::string add_state(Program& program, const std::string& parameter, std::string_view suffix,
                       double initial = 0) {
     const auto& variable = program.variable(parameter);
@@ -48,7 +48,7 @@ std::string add_step(Program& program, const std::string& name) {
     return name;
 }
 
-// Appends an update that reads and writes the parameter and `state`, whose slots come with their variables.
+// Appends an update that reads and writes the parameter and `state`, the slots with their variables.
 void append_update(const Updates& updates, const std::string& type, const UpdateGradient& gradient,
                    const std::vector<Argument>& state, Attributes attributes, const std::string& step = "") {
     Operator op{type,
@@ -91,7 +91,7 @@ void append(const Updates& updates, const Adagrad& adagrad) {
             {{"learning_rate", adagrad.learning_rate}, {"epsilon", adagrad.epsilon}});
 }
 
-// Adam and AdamW; `type_of` tells each parameter's operator and its attributes.
+// For Adam and AdamW; `type_of` returns each parameter's operator type and its attributes.
 template <class Settings, class TypeOf>
 void append_adam(const Updates& updates, const Settings& adam, const TypeOf& type_of) {
     check_setting("learning_rate", adam.learning_rate, 0, no_limit);
@@ -140,7 +140,7 @@ void append(const Updates& updates, const Ftrl& ftrl) {
     }
 }
 
-// `rate` names the variable that has the learning rate; "": the optimizer's own is an attribute.
+// `rate` names the variable with the learning rate; "": it is an attribute with the optimizer's own rate.
 void append_updates(Program& extended, const Optimizer& optimizer,
                     std::span<const ParameterGradient> gradients, const OptimizerOptions& options,
                     const std::string& rate) {
@@ -160,7 +160,7 @@ void append_updates(Program& extended, const Optimizer& optimizer,
 
 void append_optimizer(Program& program, const Optimizer& optimizer,
                       std::span<const ParameterGradient> gradients, const OptimizerOptions& options) {
-    Program extended = program;  // the caller's stays whole when something does not fit
+    Program extended = program;  // leaves the caller's program unchanged if an error is thrown
     const auto rate = options.schedule ? append_learning_rate(extended, *options.schedule) : "";
     append_updates(extended, optimizer, gradients, options, rate);
     program = std::move(extended);

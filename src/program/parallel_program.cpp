@@ -17,7 +17,7 @@ std::string local_name(const std::string& variable, const std::string& gradient)
     return local.insert(gradient.size(), ".local");
 }
 
-// Dropout that is not told by its user where its rows lie in the global batch.
+// True for dropout whose user does not specify the position of its rows in the global batch.
 bool needs_batch_number(const Operator& op) {
     return op.type == "dropout" && op.input("first_row").empty();
 }

@@ -12,24 +12,24 @@
 
 namespace dtrain::program {
 
-/// Over whom gradients are averaged.
+/// What gradients are averaged over.
 struct Averaged {
-    int ranks = 1;                   ///< 0: as many as there are, which share the batches
-    int micro_batches = 1;           ///< of each rank
-    int batches = 1;                 ///< of all ranks
+    int ranks = 1;                   ///< 0: any number; they share the batches
+    int micro_batches = 1;           ///< per rank
+    int batches = 1;                 ///< over all ranks
     bool averages_gradients = true;  ///< false: each batch keeps its own
 };
 
-/// A training program that is written again for several batches and ranks, operator by operator.
+/// Rewrites a training program for several batches and ranks, operator by operator.
 class ParallelProgram {
   public:
-    /// Has the program's variables. Those of sparse gradients become what all batches make together, and get
-    /// room for that; what one batch makes has the name local_name().
+    /// Copies the program's variables. Those of sparse gradients become the sums over all batches and are
+    /// enlarged for that; the gradient of one batch is called local_name().
     ParallelProgram(const Program& program, const std::vector<Exchange>& sparse, const Averaged& averaged);
 
-    /// Appends an operator of the program. The loss's own gradient is divided by the number of batches, so
-    /// that sums of gradients are averages, where there are sums; dropout learns which of the batches it
-    /// works on.
+    /// Appends an operator of the program. If gradients are averaged, the gradient of the loss itself is
+    /// divided by the number of batches, so that sums of gradients are averages; dropout gets the number of
+    /// its batch.
     void append(Operator op);
 
     /// Appends the sum of all sparse gradients, if there are any.
@@ -45,7 +45,7 @@ class ParallelProgram {
 
     Averaged averaged_;
     std::vector<Exchange> sparse_;
-    Names resized_;  // variables whose shape follows from such a sum's
+    Names resized_;  // variables whose shapes depend on such a sum
     Program result_;
 };
 

@@ -16,23 +16,23 @@
 
 namespace dtrain::program {
 
-/// Every variable of a program in a device's memory: what persists in a State, the rest in memory of this
+/// All variables of a program in a device's memory: persistable ones in a State, the rest in memory of this
 /// object.
 class PlacedTensors {
   public:
-    /// Collective when ranks add gradients of the program: those lie where the device wants them.
-    /// @throws ProgramError when the state lacks a variable or has it with another shape or type
+    /// Collective if ranks reduce gradients of the program: those are in memory that the device chooses.
+    /// @throws ProgramError if the state lacks a variable or has it with another shape or type
     PlacedTensors(const Program& program, ComputeDevice& device, const MemoryPlanOptions& options);
 
     const TensorView& of(std::string_view name) const { return tensors_.find(name)->second; }
     kernels::KernelArguments arguments_of(const Operator& op) const;
 
-    /// All gradients that ranks add, with the zeros between them, and those of each bucket.
+    /// All gradients that ranks reduce, including the zeros between them; and those of each bucket.
     std::span<float> exchanged() const;
     std::vector<std::span<float>> buckets() const;
 
     std::size_t bytes() const { return plan_.bytes; }
-    /// Whether others use its memory later in a step.
+    /// Whether other variables use its memory later in a step.
     bool is_overwritten(std::string_view name) const { return plan_.overwritten.contains(name); }
 
   private:
@@ -41,8 +41,8 @@ class PlacedTensors {
     std::vector<kernels::SlotTensor> bound(const std::vector<Argument>& arguments) const;
 
     MemoryPlan plan_;
-    ComputeDevice::Memory memory_;     // of all but the gradients that ranks add
-    ComputeDevice::Memory gradients_;  // those
+    ComputeDevice::Memory memory_;     // of all variables except the gradients that ranks reduce
+    ComputeDevice::Memory gradients_;  // of those gradients
     std::map<std::string, TensorView, std::less<>> tensors_;
 };
 

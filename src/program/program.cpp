@@ -77,7 +77,7 @@ const Schema& schema_of(const Operator& op) {
     return *schema;
 }
 
-// Checks everything but the outputs' variables, adds default attributes and returns the outputs' types.
+// Checks everything except the outputs' variables, adds default attributes and returns the outputs' types.
 std::vector<TensorType> prepare(const Program& program, Operator& op) {
     const auto& schema = schema_of(op);
     check_slots(op, op.inputs, schema.inputs, "input");

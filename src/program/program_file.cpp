@@ -72,7 +72,7 @@ Json json_of(const Operator& op) {
             {"attributes", std::move(attributes)}};
 }
 
-// The one of `values` that is written like this.
+// The element of `values` whose text form this is.
 template <class Values>
 auto named(const JsonReader& reader, const Values& values) {
     const auto text = reader.text();
@@ -116,7 +116,7 @@ std::vector<Argument> arguments_from(const JsonReader& reader) {
     return arguments;
 }
 
-// An empty array does not tell its kind; `expected`, the operator's own default, does.
+// An empty array has no element type; that of `expected`, the operator's default, is used.
 Attribute attribute_from(const JsonReader& reader, const Attribute* expected) {
     if (reader.is_text()) return reader.text();
     if (reader.is_whole()) return reader.whole();

@@ -11,7 +11,7 @@ Types infer_to_one(const Checked& op) {
     return {one(op.real("x"))};
 }
 
-// Schema of an operator that makes one number of all elements of x.
+// Schema of an operator that reduces all elements of x to one number.
 Schema reduction(std::string_view type, std::string_view gradient_type) {
     return {.type = type,
             .inputs = {{"x"}},

@@ -14,7 +14,7 @@ namespace dtrain::program {
 namespace {
 
 constexpr std::size_t value_bytes(std::size_t rows, std::size_t width) {
-    constexpr std::size_t wide = sizeof(std::int64_t);  // numbers of rows follow, and are aligned
+    constexpr std::size_t wide = sizeof(std::int64_t);  // row numbers follow, aligned to 8 bytes
     return (rows * width * sizeof(float) + wide - 1) / wide * wide;
 }
 

@@ -19,29 +19,29 @@
 
 namespace dtrain::program {
 
-/// Adds sparse gradients over batches and ranks. Every rank gets all rows that any batch has, and adds those
-/// of one number in the order of the batches: the first rank's first one first. So all ranks have the same
-/// bits, and, where batches are virtual ranks, any number of ranks has them.
+/// Sums sparse gradients over batches and ranks. Every rank receives all rows of all batches, and adds rows
+/// of the same number in batch order, starting with the first rank's first batch. So all ranks have bitwise
+/// identical results, and, if batches are virtual ranks, so does any number of ranks.
 class RowExchange {
   public:
-    /// @param batches of this rank, from `begin` up to `end` of all that are added
-    /// @param all that are added; each gradient's sum has room for as many times the rows of one batch
-    /// @param staged where this process cannot reach the gradients: `gradients` are its copies; may be null
+    /// @param batches of this rank, from `begin` up to `end` of all batches @param all number of all batches;
+    /// each gradient's sum has room for that many times the rows of one batch @param staged copies if this
+    /// process cannot access the gradients: `gradients` are then the copies; may be null
     RowExchange(Communicator communicator, TreeNode batches, int all, std::vector<ExchangedRows> gradients,
                 std::unique_ptr<StagedRows> staged = nullptr);
 
-    /// The next batch is the first one, whatever has been taken.
+    /// Starts over with this rank's first batch, whatever has been collected.
     void start();
 
-    /// Takes what the batch has made. @throws Error when all batches of this rank have been taken, or as
-    /// StagedRows::take()
+    /// Collects the gradients of a batch. @throws Error if all batches of this rank have been collected, or
+    /// as StagedRows::take()
     void collect();
 
-    /// Makes the sums, and is ready for the next batches then. Collective.
+    /// Computes the sums; the next batches may follow. Collective.
     void finish();
 
-    /// The share of a gradient's rows that this rank updates where a node's ranks have one copy of the
-    /// parameters: numbers of places in `rows`, made by finish().
+    /// The share of a gradient's rows that this rank updates if a node's ranks share one copy of the
+    /// parameters: a range of positions in `rows`, set by finish().
     const kernels::ElementRange* share_of(std::string_view gradient) const;
 
     int collected() const { return collected_; }
@@ -61,15 +61,15 @@ class RowExchange {
 
     Communicator communicator_;
     int batches_;      ///< of this rank
-    int max_batches_;  ///< of any rank
+    int max_batches_;  ///< maximum over the ranks
     int collected_ = 0;
     std::unique_ptr<StagedRows> staged_;
     std::vector<Table> tables_;
-    // A block has, batch by batch and table by table, the numbers of rows and the rows.
+    // A block contains, batch by batch and table by table, the row numbers and the rows.
     std::vector<std::byte> block_;
     std::size_t block_bytes_ = 0;
     std::vector<std::byte> blocks_;         ///< of all ranks
-    std::vector<std::int64_t> counts_;      ///< rows of each list in the block; 0 where there is no batch
+    std::vector<std::int64_t> counts_;      ///< rows of each list in the block; 0 if there is no batch
     std::vector<std::int64_t> all_counts_;  ///< of all ranks
 };
 

@@ -27,7 +27,7 @@ void CompiledProgram::run_part(Part part) {
     device_->end_step();
 }
 
-// Whether other ranks get what the device has computed, then and there.
+// Whether other ranks immediately receive what the device has computed.
 bool CompiledProgram::is_waited_for(const Step& step) const {
     return step.action == Action::start || step.action == Action::exchange ||
            step.action == Action::average || (step.action == Action::tree && communicator_.size() > 1);
@@ -74,8 +74,9 @@ void CompiledProgram::capture(const Step& step) {
     if (step.action == Action::wait || step.action == Action::exchange) buckets_.wait_captured(step.number);
 }
 
-// Whatever the device does without others from one step that is not so to the next; with the sums over ranks
-// where it can. A graph waits for the sums that it starts, be it at its end.
+// Captures consecutive steps that the device does alone, including reductions over ranks if the device
+// supports that; other steps stay separate. A graph waits for the reductions that it starts, at the latest at
+// its end.
 std::vector<CompiledProgram::Piece> CompiledProgram::captured(Part part) {
     std::vector<Piece> pieces;
     std::vector<std::size_t> together;

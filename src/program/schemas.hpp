@@ -6,22 +6,22 @@
 
 #include "program/operators.hpp"
 
-/// The schemas by what their operators are for.
+/// The schemas, grouped by purpose.
 namespace dtrain::program {
 
 using Types = std::vector<TensorType>;
 
-/// What a loss or a metric of this type by itself is.
+/// Type of a loss or a metric: one number of this type.
 inline TensorType one(DataType type) {
     return {{1}, type};
 }
 
-/// Checks that x holds real numbers; the output is as x.
+/// Checks that x is real; the output has the type of x.
 Types same_as_x(const Checked& op);
 
 std::vector<Schema> adjustment_schemas();     ///< clipping and regularisation of gradients
 std::vector<Schema> arithmetic_schemas();     ///< element by element, and products of matrices
-std::vector<Schema> embedding_schemas();      ///< rows of tables and what their gradients need
+std::vector<Schema> embedding_schemas();      ///< lookups in tables and the operators of their gradients
 std::vector<Schema> layer_schemas();          ///< fully connected layers, activations and their gradients
 std::vector<Schema> loss_schemas();           ///< losses and their gradients
 std::vector<Schema> normalisation_schemas();  ///< layer normalisation, dropout
@@ -29,7 +29,7 @@ std::vector<Schema> image_schemas();          ///< convolution and pooling
 std::vector<Schema> reduction_schemas();      ///< sums and means, metrics, and the gradients of sums
 std::vector<Schema> schedule_schemas();       ///< learning rates
 std::vector<Schema> server_schemas();         ///< what trainers exchange with parameter servers
-std::vector<Schema> shape_schemas();          ///< the same numbers in another shape or order
+std::vector<Schema> shape_schemas();          ///< the same values in another shape or order
 std::vector<Schema> training_schemas();       ///< sums of gradients, their all-reduce, updates of parameters
 
 }  // namespace dtrain::program

@@ -13,29 +13,29 @@
 
 namespace dtrain::program {
 
-/// What an operator has to say where its tensors are copies of those on a GPU. On a CPU they are the tensors
-/// themselves, and nobody listens. May be called as long as there is the State.
+/// Notifications of an operator whose tensors are host copies of those on a GPU. On a CPU they are the
+/// tensors themselves, and the functions do nothing. May be called as long as the State exists.
 struct CopiedTensors {
-    /// Before it reads or writes parameters beyond its run(). Waits for the GPU.
+    /// Call it before accessing parameters outside run(). Waits for the GPU.
     std::function<void()> bring = [] {};
-    /// It has written these elements of a parameter, in its run().
+    /// Call it in run() after writing these elements of a parameter.
     std::function<void(std::span<const float>)> written = [](std::span<const float>) {};
 };
 
-/// What the operators of a trainer talk to: send, recv, pull_rows ...
+/// Connection used by the operators of a trainer: send, recv, pull_rows ...
 class ServerLink {
   public:
     virtual ~ServerLink() = default;
 
-    /// Called before the kernels of a program are made, which are made in its order.
+    /// Called before the kernels of a program are created, in program order.
     virtual void begin_program() {}
 
-    /// A kernel for one of these operators. @throws ProgramError when the servers do not have what it names
+    /// A kernel for one of these operators. @throws ProgramError if the servers do not have what it names
     virtual std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
                                                          const kernels::KernelArguments& arguments,
                                                          const CopiedTensors& copied) = 0;
 
-    /// Called between operators: what is under way goes on.
+    /// Called between operators: progresses pending communication.
     virtual void progress() = 0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array types{"send",      "send_barrier", "recv",        "fetch_barrier",
                            "pull_rows", "push_rows",    "update_rows", "exchange_changes"};
 
-/// Blocks of whole rows, in their order: rows and server of each.
+/// Blocks of whole rows, in order: number of rows and server of each.
 void expect_blocks(const Checked& op, const Shape& shape) {
     const auto& rows = op.wholes("rows");
     std::int64_t all = 0;
@@ -72,8 +72,8 @@ std::vector<Schema> server_schemas() {
                        }});
     schemas.push_back({.type = "send_barrier", .inputs = {}, .outputs = {}, .infer = nothing});
     schemas.push_back({.type = "fetch_barrier", .inputs = {}, .outputs = {}, .infer = nothing});
-    // Ids below 0 or from `rows` on are refused; rows = -1: any id has a row. fed: ids are data of the batch,
-    // so that rows can be asked for before.
+    // Ids below 0 or from `rows` on are refused; rows = -1: any id has a row. fed: the ids are data of the
+    // batch, so that rows can be requested in advance.
     schemas.push_back({.type = "pull_rows",
                        .inputs = {{"ids"}},
                        .outputs = {{"out"}},
@@ -90,7 +90,7 @@ std::vector<Schema> server_schemas() {
          .outputs = {},
          .attributes = {{"table", std::string()}, {"padding", std::int64_t{-1}}, {"last", std::int64_t{1}}},
          .infer = infer_push_rows});
-    // With the gradients of this step's push_rows.
+    // Uses the gradients of this step's push_rows.
     schemas.push_back({.type = "update_rows",
                        .inputs = {{.name = "learning_rate", .optional = true}},
                        .outputs = {},

@@ -13,7 +13,7 @@ namespace dtrain::program {
 inline constexpr double no_limit = 1e30;
 inline constexpr double above_zero = 1e-30;
 
-/// @throws ProgramError unless least <= value < below. `what` is whose setting it is.
+/// @throws ProgramError unless min <= value < below. `what` names the owner of the setting.
 inline void check_setting(std::string_view what, std::string_view name, double value, double min,
                           double below) {
     if (!(value >= min && value < below))

@@ -11,20 +11,20 @@
 
 namespace dtrain::program {
 
-/// Updates of any part of the parameters, prepared for all of them.
+/// Updates of all parameters, prepared so that they can be run for any part of them.
 class ShareUpdates {
   public:
-    /// @param gradients where the gradients of all parameters begin
+    /// @param gradients start of the gradients of all parameters
     explicit ShareUpdates(const float* gradients) : gradients_(gradients) {}
 
     void add(const std::string& operator_type, kernels::KernelArguments update);
 
-    /// Updates what belongs to these elements of the gradients.
+    /// Runs the updates that belong to these elements of the gradients.
     void run(std::size_t first, std::size_t count) const;
 
   private:
     struct Update {
-        std::size_t begin;  // of its gradients
+        std::size_t begin;  // offset of its gradients
         std::size_t count;
         std::unique_ptr<kernels::ElementRange> part;
         std::unique_ptr<kernels::Kernel> kernel;

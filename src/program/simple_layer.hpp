@@ -18,8 +18,8 @@ inline std::string simple(Program& program, const std::string& type, std::vector
     return name;
 }
 
-/// Calls action(copy of the program), which takes the program's place when nothing is thrown: a layer that
-/// does not fit leaves none of its parameters behind.
+/// Calls action(copy of the program) and replaces the program by the copy if nothing is thrown: a layer that
+/// does not fit leaves no parameters behind.
 template <class Action>
 auto extend(Program& program, const Action& action) {
     Program extended = program;

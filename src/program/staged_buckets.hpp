@@ -10,13 +10,13 @@
 
 namespace dtrain::program {
 
-/// Buckets of gradients on a GPU, once more in this process' memory, where MPI adds them.
+/// Host copies of gradient buckets on a GPU, which MPI reduces.
 class StagedBuckets {
   public:
     /// @param all on the GPU
     StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all);
 
-    /// What the GPU has made of a part of them by now. @throws Error as Gpu::finish()
+    /// Downloads the current values of a part of them. @throws Error as Gpu::finish()
     std::span<float> take(std::span<float> bucket);
     void give_back(std::span<float> bucket);
 

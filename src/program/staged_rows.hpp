@@ -12,16 +12,16 @@
 
 namespace dtrain::program {
 
-/// Sparse gradients of a GPU once more in memory here, where ranks exchange them.
+/// Host copies of sparse gradients on a GPU, which ranks exchange.
 class StagedRows {
   public:
     StagedRows(std::shared_ptr<kernels::Gpu> gpu, const std::vector<ExchangedRows>& device);
 
     const std::vector<ExchangedRows>& on_host() const { return host_; }
 
-    /// What the batch has made comes here. @throws Error as Gpu::finish()
+    /// Downloads the gradients of the batch. @throws Error as Gpu::finish()
     void take();
-    /// The sums go there; they stay as they are here until the next take().
+    /// Uploads the sums; the host copies stay unchanged until the next take().
     void give_back();
 
   private:

@@ -14,7 +14,7 @@
 namespace dtrain {
 namespace {
 
-// Element i of a tensor is made from (seed, name, i) alone: a counter and no sequence.
+// Element i of a tensor depends only on (seed, name, i): counter-based, not sequential.
 template <class Element>
 void fill(std::span<Element> values, const Initializer& initializer, std::uint64_t key) {
     key += static_cast<std::uint64_t>(initializer.first_element);
@@ -151,7 +151,7 @@ void broadcast(const State& state, const Communicator& communicator, int root) {
         for (const auto& tensor : state.tensors()) send(tensor, communicator, root);
         return;
     }
-    // Nobody but the root writes the copy of its node, and on the others the first rank alone.
+    // Only the root writes the copy of its node; on the other nodes only the first rank does.
     const bool of_root = communicator.node_local().max(std::int64_t{communicator.rank() == root}) != 0;
     const bool writes = communicator.rank() == root || (!of_root && communicator.node_rank() == 0);
     const auto writers = communicator.split(writes ? 0 : 1, communicator.rank() == root ? 0 : 1);

@@ -14,14 +14,13 @@ namespace dtrain::program {
 
 using VariableNames = std::set<std::string, std::less<>>;
 
-/// Numbers that lie side by side.
+/// Contiguous ranges of numbers.
 using Segments = std::vector<std::span<float>>;
 
-/// Where the variables of those names, all of float32, lie in the memory of a State, with the zeros that
-/// alignment leaves between them.
+/// The memory of the named variables, all float32, in a State, including the zero padding between them.
 Segments segments_of(const std::vector<StateTensor>& state, const VariableNames& names);
 
-/// Sets numbers in this process' memory to their averages over the ranks. Collective.
+/// Sets numbers in host memory to their averages over the ranks. Collective.
 void average(const Segments& segments, const Communicator& communicator);
 
 }  // namespace dtrain::program

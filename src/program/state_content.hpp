@@ -16,24 +16,24 @@
 namespace dtrain {
 
 struct State::Content {
-    program::AlignedMemory own;  // of all, or of what is not shared
+    program::AlignedMemory own;  // memory of all variables, or of those that are not shared
     SharedBuffer shared;
     bool is_shared = false;
     std::size_t shared_bytes = 0;
     std::size_t bytes = 0;
-    std::vector<std::size_t> offsets;  // of the tensors; those below shared_bytes are in the shared copy
+    std::vector<std::size_t> offsets;  // of the tensors; offsets below shared_bytes are in the shared copy
     std::vector<StateTensor> tensors;
-    std::unique_ptr<program::StateOnGpu> on_gpu;  // where an executor computes with it there
+    std::unique_ptr<program::StateOnGpu> on_gpu;  // set if an executor uses it on a GPU
 
     explicit Content(const Program& program);
-    /// With memory of its own.
+    /// A copy with separate memory.
     Content(const Content& other);
 
     std::byte* place_of(std::size_t offset) const;
     void place();
     void initialise(const Program& program, std::uint64_t seed, bool shared_ones) const;
 
-    /// The caller reads the tensors, or writes them as well.
+    /// Call it before reading or writing the tensors on the host.
     void read_on_host() const {
         if (on_gpu) on_gpu->read_on_host();
     }

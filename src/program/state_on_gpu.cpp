@@ -27,7 +27,7 @@ void StateOnGpu::read_on_device() {
     throw_reported();
     if (newer_ != Newer::host) return;
     gpu_->to_gpu(memory_.get(), host_, bytes_);
-    gpu_->finish();  // the caller may write here again
+    gpu_->finish();  // the caller may write to the host memory again
     newer_ = Newer::none;
 }
 

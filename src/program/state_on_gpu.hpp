@@ -11,26 +11,26 @@
 
 namespace dtrain::program {
 
-/// The block of memory of a State once more on a GPU. Who wants to use one of the two says so before, and
-/// gets what was written to the other.
+/// A copy of a State's memory block on a GPU. Before either copy is used, one of these functions is called,
+/// which transfers what was written to the other copy.
 class StateOnGpu {
   public:
-    /// @param number as open_gpu() was given it
+    /// @param number as passed to open_gpu()
     StateOnGpu(std::shared_ptr<kernels::Gpu> gpu, int number, std::byte* host, std::size_t bytes);
 
     const std::shared_ptr<kernels::Gpu>& gpu() const { return gpu_; }
     int number() const { return number_; }
     std::byte* memory() const { return memory_.get(); }
 
-    /// The GPU reads it from now on, or writes it as well.
+    /// Call it before the GPU reads, or also writes, the device copy.
     void read_on_device();
     void write_on_device();
 
-    /// The same for this process. @throws Error of what the GPU was given before, as Gpu::finish()
+    /// The same for the host copy. @throws Error about earlier work of the GPU, as Gpu::finish()
     void read_on_host();
     void write_on_host();
 
-    /// Like Gpu::finish(), but whoever uses either of the two next gets the error.
+    /// Like Gpu::finish(), but the error is reported at the next use of either copy.
     void finish_later_reported() noexcept;
 
   private:

@@ -10,13 +10,12 @@ namespace dtrain::program {
 
 struct StateOrder {
     std::vector<const Variable*> variables;
-    std::size_t updated =
-        0;  ///< so many, from the first on, are parameters or what updates keep for each of them
+    std::size_t updated = 0;  ///< number of leading variables that are parameters or their optimizer state
 };
 
-/// The persistable variables in the order in which they lie in memory: all parameters, then for each place
-/// that an update has for state ("moment1") the state of all parameters, so that one update can go over all
-/// of them; then the rest. Pure; the pointers are into `program`.
+/// The persistable variables in memory order: all parameters, then for each state slot of an update
+/// ("moment1") the state of all parameters, so that one update can process all of them; then the rest. Pure;
+/// the pointers are into `program`.
 StateOrder state_order(const Program& program);
 
 }  // namespace dtrain::program

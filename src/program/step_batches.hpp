@@ -6,13 +6,13 @@
 
 namespace dtrain::program {
 
-/// The batches of a step that a rank makes, of those that all ranks make together.
+/// The batches of a step that this rank computes, among those of all ranks.
 struct StepBatches {
     VirtualRanks own;
     bool are_virtual = false;
 };
 
-/// @throws UsageError when there are fewer virtual ranks than ranks
+/// @throws UsageError if there are fewer virtual ranks than ranks
 StepBatches step_batches(const Program& program, const Communicator& communicator);
 
 }  // namespace dtrain::program

@@ -7,7 +7,7 @@
 
 namespace dtrain::program {
 
-/// A copy of it.
+/// Copies a tensor.
 CheckpointTensor stored(const TensorView& view);
 
 /// Copies all tensors into the checkpoint.

@@ -11,12 +11,12 @@
 namespace dtrain::program {
 namespace {
 
-// Not 0: the operator is to change nothing in this step.
+// If not 0, the operator changes nothing in this step.
 void expect_skip(const Checked& op) {
     if (op.has("skip")) op.expect("skip", one(DataType::int64));
 }
 
-// Checks an update of a parameter with this state; the gradient may be for some rows only.
+// Checks an update of a parameter with this state; the gradient may be sparse.
 Types infer_update(const Checked& op, const std::vector<std::string_view>& state) {
     const TensorType type{op.shape("parameter"), op.real("parameter")};
     op.expect("parameter", type);
@@ -33,7 +33,7 @@ Types infer_update(const Checked& op, const std::vector<std::string_view>& state
     return Types(1 + state.size(), type);
 }
 
-// Schema of an update with state variables of the parameter's shape, which it reads and writes.
+// Schema of an update that reads and writes state variables of the parameter's shape.
 Schema update(std::string_view type, const std::vector<std::string_view>& state, Attributes attributes) {
     attributes.emplace("learning_rate", 0.01);
     Schema schema{.type = type,
@@ -57,7 +57,7 @@ Schema with_step(Schema schema) {
     return schema;
 }
 
-// Gradients are divided by the scale, and that is changed, where they are.
+// Gradients are divided by the scale, and the scale is updated, in place.
 Types infer_unscale_gradients(const Checked& op) {
     op.expect_type("gradient", DataType::float32);
     op.expect("scale", one(DataType::float32));
@@ -93,7 +93,7 @@ Types infer_gather_rows(const Checked& op) {
 std::vector<Schema> training_schemas() {
     std::vector<Schema> schemas;
     schemas.push_back({.type = "loss_gradient",
-                       .inputs = {{.name = "loss", .optional = true},  // when it is not float32
+                       .inputs = {{.name = "loss", .optional = true},  // if it is not float32
                                   {.name = "scale", .optional = true}},
                        .outputs = {{"out"}},
                        .attributes = {{"value", 1.0}},

@@ -18,7 +18,7 @@ constexpr std::size_t block = 4096;  // elements that stay in the first-level ca
 std::size_t max_sums_at_once(const std::vector<int>& merges) {
     std::size_t max = 0;
     std::size_t now = 0;
-    for (const int count : merges) {  // what is merged at once needs no place
+    for (const int count : merges) {  // sums that are merged at once need no slot
         now = now + 1 - static_cast<std::size_t>(count);
         max = std::max(max, now);
     }

@@ -15,29 +15,30 @@
 
 namespace dtrain::program {
 
-/// Adds what the virtual ranks give in the order of their tree, which is the same for every number of real
+/// Sums the gradients of virtual ranks in the order of their tree, which is the same for every number of real
 /// ranks.
 class TreeSum {
   public:
-    /// Makes sums of the gradients: so many at once.
+    /// Creates storage for `places` sums of the gradients.
     using MakeSums = std::function<std::unique_ptr<GradientSums>(std::size_t places)>;
 
     /// @param communicator over MPI
-    /// @param elements of what a virtual rank gives
+    /// @param elements of the gradients of a virtual rank
     TreeSum(Communicator communicator, int virtual_ranks, std::size_t elements, const MakeSums& make_sums);
 
     /// The virtual ranks of this rank.
     const TreeNode& own() const { return own_; }
 
-    /// The next one to give is the first of them, whatever has been given.
+    /// Starts over with the first of them, whatever has been added.
     void start();
 
-    /// The gradients are those of the next of them.
-    /// @throws Error when all have given
+    /// Adds the gradients of the next virtual rank.
+    /// @throws Error if all have been added
     void add();
 
-    /// The gradients become the sum over all virtual ranks, on all ranks; ready for the next one then.
-    /// Collective. @throws Error when some of this rank's have not given, or as Gpu::finish()
+    /// Sets the gradients to the sum over all virtual ranks, on all ranks; the next sum may follow.
+    /// Collective. @throws Error if gradients of some of this rank's virtual ranks are missing, or as
+    /// Gpu::finish()
     void finish();
 
   private:
@@ -52,17 +53,17 @@ class TreeSum {
     TreeNode own_;
     std::size_t elements_;
     std::vector<int> merges_;
-    std::unique_ptr<GradientSums> made_;  ///< the sums of this rank so far: all that there can be at once
+    std::unique_ptr<GradientSums> made_;  ///< the sums of this rank so far, for the maximum at a time
     std::size_t made_count_ = 0;
     int given_ = 0;
 
-    /// Each rank adds a share of the elements: what all ranks made of them.
+    /// Each rank sums a share of the elements over all ranks.
     struct Part {
         TreeNode node;
-        std::size_t begin = 0;  ///< in received_
+        std::size_t begin = 0;  ///< offset in received_
     };
     std::vector<Part> parts_;  ///< by rank
-    std::size_t share_;        ///< elements, the same for all ranks: the last ones may lack some or all
+    std::size_t share_;        ///< elements, the same for all ranks: the last ones may have fewer or none
     std::vector<std::size_t> sent_counts_;
     std::vector<std::size_t> received_counts_;
     Values sent_;

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-/// The tree in which the gradients of virtual ranks are added: node [begin, end) is [begin, middle) plus
+/// The tree in which the gradients of virtual ranks are summed: node [begin, end) is [begin, middle) plus
 /// [middle, end) with middle = (begin + end) / 2, rounded down, and a leaf is one virtual rank. It does not
-/// depend on how many real ranks there are, so that their sums have the same bits. Pure.
+/// depend on the number of real ranks, so their sums are bitwise identical. Pure.
 namespace dtrain::program {
 
 struct TreeNode {
@@ -21,15 +21,15 @@ struct TreeNode {
     friend bool operator==(const TreeNode&, const TreeNode&) = default;
 };
 
-/// The virtual ranks of a real one: contiguous, and as many as others have or one more.
-/// @throws UsageError when they are fewer than the ranks
+/// The virtual ranks of a real one: contiguous; counts of different ranks differ by at most one. @throws
+/// UsageError if there are fewer virtual ranks than ranks
 TreeNode virtual_ranks_of(int rank, int ranks, int virtual_ranks);
 
-/// The largest nodes within a range, from left to right: what their ranks' sums are made of.
+/// The largest nodes within a range, from left to right: the sums of a rank.
 std::vector<TreeNode> largest_nodes_within(const TreeNode& range, int virtual_ranks);
 
-/// For each leaf of the range: how many nodes within it are complete with that leaf and not before, so that
-/// the last two of the sums that were made so far become one, so many times.
+/// For each leaf of the range: the number of nodes within it that become complete with that leaf, which is
+/// how often the last two of the sums so far are merged.
 std::vector<int> merges_after_leaves(const TreeNode& range, int virtual_ranks);
 
 }  // namespace dtrain::program

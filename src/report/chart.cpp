@@ -16,7 +16,7 @@
 namespace dtrain::report {
 namespace {
 
-// One unit is about a pixel of a phone.
+// One unit is about one pixel of a phone's screen.
 constexpr double width = 360, height = 230;
 constexpr double left = 64, right = 12, top = 12, bottom = 40;
 constexpr std::size_t max_drawn = 700;
@@ -33,7 +33,7 @@ struct Extent {
         low = std::min(low, value);
         high = std::max(high, value);
     }
-    /// Something can be divided by its length.
+    /// Makes the range non-empty, so that its length can be a divisor.
     void widen() {
         if (low > high) *this = {0, 1};
         if (low < high) return;
@@ -47,7 +47,8 @@ bool is_drawn(const ChartPoint& point) {
     return std::isfinite(point.x) && std::isfinite(point.y);
 }
 
-/// Of each stretch of points the lowest and the highest, in their order; of one without numbers one point.
+/// The lowest and the highest point of each segment, in their order; for a segment without numbers, one
+/// point.
 std::vector<ChartPoint> fewer(const std::vector<ChartPoint>& points) {
     if (points.size() <= max_drawn) return points;
     const auto stretch = (2 * points.size() + max_drawn - 1) / max_drawn;
@@ -93,7 +94,7 @@ class Picture {
             width, height, escaped(chart_.title + ": " + chart_.y_name + " by " + chart_.x_name), left,
             width - right, top, height - bottom);
         out += axes();
-        // A picture in the picture cuts off what is outside it.
+        // A nested svg element clips what is outside of it.
         out += fmt::format(
             "<svg class=\"lines\" x=\"{0}\" y=\"0\" width=\"{1}\" height=\"{2}\" viewBox=\"{0} 0 {1} {2}\">",
             left - dot, width - left - right + 2 * dot, height - bottom + dot);

@@ -12,29 +12,28 @@ struct ChartPoint {
     double y = 0;
 };
 
-/// A line of a chart. Points that are no finite numbers leave a gap, and so does an x smaller than the one
-/// before.
+/// A line of a chart. Points that are not finite leave a gap, and so does an x smaller than the previous one.
 struct ChartLine {
     std::string name;
     std::vector<ChartPoint> points;
-    std::vector<std::string> sources = {};  ///< where the page's data has them: "epoch train_loss"
+    std::vector<std::string> sources = {};  ///< row kind and column in the page's data: "epoch train_loss"
 };
 
 struct Chart {
     std::string title;
-    std::string x_name;  ///< with its unit
+    std::string x_name;  ///< including its unit
     std::string y_name;
     std::vector<ChartLine> lines;
 };
 
-/// Round numbers that divide [low, high], `most` at most.
+/// Round numbers that divide [low, high], at most `max`.
 std::vector<double> round_numbers(double low, double high, int max);
 
-/// A picture (SVG) with axes, a legend and what a pointer shows; the colours are those of the page's style.
-/// Lines of very many points are drawn with fewer: extremes stay.
+/// The chart as SVG, with axes, a legend and what is shown at the mouse pointer; the colours are those of the
+/// page's style. Lines with very many points are drawn with fewer, keeping the extremes.
 std::string chart_svg(const Chart& chart);
 
-/// All values, for those who cannot see the picture.
+/// All values as a table, for people who cannot see the chart.
 std::string chart_table(const Chart& chart);
 
 }  // namespace dtrain::report

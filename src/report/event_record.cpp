@@ -18,7 +18,7 @@ void append_little_endian(std::string& out, Number number) {
         out += static_cast<char>((number >> (8 * byte)) & 0xffU);
 }
 
-/// A message of protocol buffers (https://protobuf.dev/programming-guides/encoding/).
+/// Encodes a message of protocol buffers (https://protobuf.dev/programming-guides/encoding/).
 class Message {
   public:
     void number(int field, std::int64_t value) {

@@ -51,7 +51,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string for_script(std::string json) {
-    // In JSON this character stands in strings alone.
+    // In JSON this character occurs only in strings.
     for (auto at = json.find('<'); at != std::string::npos; at = json.find('<', at))
         json.replace(at, 1, "\\u003c");
     return json;

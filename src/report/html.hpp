@@ -5,16 +5,16 @@
 #include <string>
 #include <string_view>
 
-/// Texts and numbers as a page has them. All of it is pure.
+/// Formats texts and numbers for an HTML page. Pure.
 namespace dtrain::report {
 
-/// Any text as the content of an element or of a quoted attribute. Control characters become blanks.
+/// Escapes a text as the content of an element or of a quoted attribute. Control characters become blanks.
 std::string escaped(std::string_view text);
 
-/// JSON as the content of a script element, which no text in it can end.
+/// Escapes JSON as the content of a script element, such that no text in it ends the element.
 std::string for_script(std::string json);
 
-/// Four digits that count: "0.1234", "12,340", "1.2e-05"; "-" for what is no number.
+/// Four significant digits: "0.1234", "12,340", "1.2e-05"; "-" for NaN.
 std::string number_text(double value);
 
 /// "0.25 s", "12.3 s", "4 min 05 s", "2 h 03 min".

@@ -8,22 +8,22 @@
 
 namespace dtrain::report {
 
-/// Where somebody wants to see what a training does.
+/// Where the metrics of a training are written.
 struct Outputs {
-    std::optional<std::filesystem::path> metrics;      ///< file of JSON lines, to which is added
+    std::optional<std::filesystem::path> metrics;      ///< file to which JSON lines are appended
     std::optional<std::filesystem::path> tensorboard;  ///< folder
-    std::optional<std::filesystem::path> page;         ///< file of HTML
-    std::optional<std::filesystem::path> record;       ///< file of run_json(), for dtrain-launch's page
+    std::optional<std::filesystem::path> page;         ///< HTML file
+    std::optional<std::filesystem::path> record;       ///< file with run_json(), for dtrain-launch's page
 
     bool any() const { return metrics || tensorboard || page || record; }
 };
 
-/// Finds out before hours of training that nothing can be written there. Makes the folder of TensorBoard.
-/// @throws UsageError naming the option or key, the path and why
+/// Checks before hours of training that the outputs can be written. Creates TensorBoard's folder.
+/// @throws UsageError naming the option or key, the path and the reason
 void check_outputs(const Outputs& outputs);
 
-/// @param option whose value `file` is, for the message
-/// @throws UsageError when no file can be put there in place of another one
+/// @param option the option with the value `file`, for the message
+/// @throws UsageError if `file` cannot be replaced
 void check_may_replace(const std::string& option, const std::string& file);
 
 }  // namespace dtrain::report

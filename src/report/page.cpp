@@ -26,7 +26,7 @@ constexpr const char* learning_rate = "learning_rate";
 constexpr const char* gpu_utilization = "gpu_utilization";
 constexpr const char* gpu_watts = "gpu_watts";
 
-/// What a name of a metric is about, and on which samples: "train_loss" is "loss" of "training".
+/// The metric and the samples that a name stands for: "train_loss" is "loss" of "training".
 struct Measure {
     std::string what;
     std::string line;
@@ -152,7 +152,7 @@ constexpr std::array<Phase, 5> phases{
      {"input", "input", [](const RankTimes& times) { return std::optional(times.input); }},
      {"rest", "rest", [](const RankTimes& times) { return std::optional(times.rest); }}}};
 
-/// Those that are known of some rank.
+/// The phases whose times are known for some rank.
 std::vector<Phase> known_phases(const std::vector<RankTimes>& times) {
     std::vector<Phase> known;
     std::ranges::copy_if(phases, std::back_inserter(known), [&](const Phase& phase) {
@@ -162,7 +162,7 @@ std::vector<Phase> known_phases(const std::vector<RankTimes>& times) {
     return known;
 }
 
-/// Of exchanges: what is known of them.
+/// Explains the times of exchanges, depending on which phases are known.
 const char* exchange_words(const std::vector<Phase>& known) {
     const auto knows = [&](std::string_view name) {
         return std::ranges::find(known, name, &Phase::name) != known.end();
@@ -174,7 +174,7 @@ const char* exchange_words(const std::vector<Phase>& known) {
            "long these take is not known. ";
 }
 
-/// The last ones.
+/// Table of the last slow epochs.
 std::string slow_epochs_table(const Run& run) {
     constexpr std::size_t max_shown = 100;
     std::string out =
@@ -252,7 +252,7 @@ std::string gpu_table(const Run& run) {
     return out + "</tbody></table></div>" + left_out(shown, run.gpus.size()) + "</div></section>";
 }
 
-/// The ranks that are shown: those that did not end well, then the first ones.
+/// The ranks that are shown: those that did not end with success, then the first ones.
 std::vector<int> ranks_of_timeline(const std::vector<RankSpan>& spans) {
     std::set<int> chosen, all;
     for (const auto& span : spans) {

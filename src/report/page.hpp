@@ -10,11 +10,11 @@
 
 namespace dtrain::report {
 
-/// The curves of a run: losses, accuracies, AUCs, other metrics, throughput; those that it has.
+/// The curves of a run: losses, accuracies, AUCs, other metrics, throughput, as far as it has them.
 std::vector<Chart> charts_of(const std::vector<MetricRow>& rows);
 
-/// One page of HTML that needs nothing else and asks nobody for anything: it opens without a network. Every
-/// text is escaped. What it shows is in it as JSON too: run_json() in the script element "run". Pure.
+/// A self-contained HTML page, which needs no network. Every text is escaped. It also contains its data as
+/// JSON: run_json() in the script element "run". Pure.
 std::string page_html(const Run& run);
 
 }  // namespace dtrain::report

@@ -4,7 +4,7 @@
 
 namespace dtrain::report {
 
-// Draws as chart.cpp does, from the page's data, what somebody has chosen to see: some steps, some lines.
+// Draws the steps and lines that the user selects from the page's data, like chart.cpp.
 const std::string_view page_script = R"js(
 const points=new Map,draws=[],whole=document.querySelector('.whole');
 for(const row of JSON.parse(document.getElementById('run').textContent).rows)

@@ -6,10 +6,11 @@
 
 namespace dtrain::report {
 
-/// Colours tell apart for people with any kind of sight (Okabe and Ito, 2008), in light and in dark.
+/// Style sheet, for light and dark mode. People with any type of colour vision can distinguish the colours
+/// (Okabe and Ito, 2008).
 extern const std::string_view page_style;
 
-/// What a pointer over a chart shows. The page is whole without it.
+/// Shows values at the mouse pointer over a chart. The page is complete without it.
 extern const std::string_view page_script;
 
 }  // namespace dtrain::report

@@ -13,12 +13,13 @@
 
 namespace dtrain::report {
 
-/// Tells of one training, in one process, wherever somebody wants to see it. JSON lines and TensorBoard's
-/// file grow with every row; page and record are replaced every few seconds and at the end. Training goes on
-/// when something cannot be written: that is complained of once.
+/// Records one training, in one process, to all outputs. Appends every row to the JSON lines and
+/// TensorBoard's file; replaces page and record every few seconds and at the end. Training continues if
+/// something cannot be written, which is reported once.
 class Recorder {
   public:
-    /// Writes the beginning. @param run title, began, info, places
+    /// Writes the beginning.
+    /// @param run title, began, info, places
     Recorder(Outputs outputs, Run run, std::function<void(const std::string&)> complain);
 
     void add(MetricRow row);
@@ -27,7 +28,7 @@ class Recorder {
     void set(std::vector<RankTimes> times);
     void set(std::vector<RankGpus> gpus);
 
-    /// @param seconds that the run took
+    /// @param seconds duration of the run
     void finish(const std::string& outcome, double seconds, std::optional<Failure> failure = std::nullopt);
 
     const Run& run() const { return run_; }

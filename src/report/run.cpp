@@ -81,10 +81,10 @@ ordered_json list_of(const std::vector<Item>& items) {
 
 ordered_json json_of(const std::optional<Failure>& failure) {
     if (!failure) return nullptr;
-    return {{"headline", failure->headline}, {"info", list_of(failure->info)}, {"text", failure->text}};
+    return {{"headline", failure->headline}, {"facts", list_of(failure->info)}, {"text", failure->text}};
 }
 
-/// A list's items, made by `read` of each.
+/// The items of a list, each converted by `read`.
 template <class Read>
 auto items_of(const ordered_json& list, const Read& read) {
     std::vector<decltype(read(list))> items;
@@ -148,7 +148,7 @@ std::string run_json(const Run& run) {
                             {"outcome", run.outcome},
                             {"began", run.began},
                             {"seconds", run.seconds},
-                            {"info", list_of(run.info)},
+                            {"facts", list_of(run.info)},
                             {"rows", list_of(run.rows)},
                             {"places", list_of(run.places)},
                             {"times", list_of(run.times)},
@@ -167,7 +167,7 @@ std::optional<Run> parse_run(std::string_view text) {
                 .outcome = json.at("outcome"),
                 .began = json.at("began"),
                 .seconds = json.at("seconds"),
-                .info = items_of(json.at("info"), fact_of),
+                .info = items_of(json.at("facts"), fact_of),
                 .rows = items_of(json.at("rows"), row_of),
                 .places = items_of(json.at("places"), place_of),
                 .times = items_of(json.at("times"), times_of),
@@ -177,7 +177,7 @@ std::optional<Run> parse_run(std::string_view text) {
                 .events = items_of(json.at("events"), event_of)};
         if (const auto& failure = json.at("failure"); !failure.is_null())
             run.failure =
-                Failure{failure.at("headline"), items_of(failure.at("info"), fact_of), failure.at("text")};
+                Failure{failure.at("headline"), items_of(failure.at("facts"), fact_of), failure.at("text")};
         return run;
     } catch (const ordered_json::exception&) {
         return std::nullopt;

@@ -28,7 +28,7 @@ std::string named(int rank, const std::string& host) {
 }  // namespace
 
 std::optional<SlowestRank> slowest_of(const std::vector<RankTimes>& times) {
-    constexpr double share_that_matters = 0.02, seconds_that_matter = 0.01;  // share of the time
+    constexpr double share_that_matters = 0.02, seconds_that_matter = 0.01;  // share of the total time
     constexpr double share_that_is_urgent = 0.1, seconds_that_are_urgent = 1;
     if (times.size() < 2) return std::nullopt;
     if (std::ranges::any_of(times, [](const RankTimes& rank) { return !rank.wait; })) return std::nullopt;

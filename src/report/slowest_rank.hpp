@@ -8,32 +8,33 @@
 
 #include "report/run.hpp"
 
-/// Whom the others waited for, by the ranks' times. Pure.
+/// Determines from the ranks' times which rank the others waited for. Pure.
 namespace dtrain::report {
 
 struct SlowestRank {
-    int rank = 0;            ///< that waited least
-    double waited = 0;       ///< seconds more, by the one that waited most
-    bool is_urgent = false;  ///< so much that somebody should know at once: a second, and a tenth of the time
+    int rank = 0;            ///< the rank that waited least
+    double waited = 0;       ///< seconds that the rank that waited most waited longer
+    bool is_urgent = false;  ///< must be reported at once: at least a second, and a tenth of the time
     friend bool operator==(const SlowestRank&, const SlowestRank&) = default;
 };
 
-/// None when nobody waited for more than 2% of the time and for 10 ms, or nobody knows.
+/// Nothing if no rank waited for more than 2% of the time and at least 10 ms, or the waiting times are
+/// unknown.
 std::optional<SlowestRank> slowest_of(const std::vector<RankTimes>& times);
 
-/// What was added. @param before of the same ranks; empty: nothing yet
+/// The times spent since `before`.
+/// @param before earlier times of the same ranks; may be empty
 std::vector<RankTimes> times_since(const std::vector<RankTimes>& before, std::vector<RankTimes> now);
 
 /// "rank 2 on node7 was the slowest: others waited up to 12.3 s for it"
-/// @param host "": nobody knows
+/// @param host "" if unknown
 std::string text_of(int rank, const std::string& host, double waited);
 
-/// "Rank 2 on node7 was the slowest: others waited up to 12.3 s for it."; "" when the ranks' times tell of
-/// none that mattered.
+/// "Rank 2 on node7 was the slowest: others waited up to 12.3 s for it."; "" if no rank's delay mattered.
 std::string slowest_rank(const Run& run);
 
-/// "In 9 epochs others waited for a rank: in 8 for rank 2 on node7, in 1 for rank 0 on node6."; "" when in
-/// none.
+/// "In 9 epochs others waited for a rank: in 8 for rank 2 on node7, in 1 for rank 0 on node6."; "" if there
+/// are none.
 std::string slow_epochs_text(const Run& run);
 
 }  // namespace dtrain::report

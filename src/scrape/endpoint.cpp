@@ -26,10 +26,10 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t max_clients = 16;
-constexpr std::chrono::seconds time_of_client{10};  // what Prometheus waits for an answer
+constexpr std::chrono::seconds time_of_client{10};  // how long Prometheus waits for an answer
 constexpr milliseconds without_descriptors{500};
 
-/// One connection, from its request to the end of its answer.
+/// One connection, from its request until its answer is sent.
 class Client {
   public:
     explicit Client(FileDescriptor socket) : socket_(std::move(socket)) {}
@@ -43,7 +43,7 @@ class Client {
         return std::max(std::chrono::ceil<milliseconds>(end_ - Clock::now()), milliseconds{0});
     }
 
-    /// False when it is done.
+    /// False if the connection is done.
     bool go_on(const std::function<std::string()>& text) {
         if (answer_ && sent_ < answer_->size()) return write();
         return read(text);
@@ -55,7 +55,7 @@ class Client {
         const auto got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (got < 0) return errno == EAGAIN || errno == EINTR;
         if (got == 0) return false;
-        if (answer_) return true;  // it has its answer, and what else it says is not read
+        if (answer_) return true;  // it already has its answer; further data is ignored
         request_.append(buffer.data(), static_cast<std::size_t>(got));
         answer_ = answer_to(request_, text);
         return !answer_ || write();
@@ -68,7 +68,8 @@ class Client {
             if (sent < 0) return errno == EAGAIN || errno == EINTR;
             sent_ += static_cast<std::size_t>(sent);
         }
-        // Closed now, words of the client that nobody reads would take the answer away from it.
+        // If the socket were closed now, unread data from the client would make the kernel discard the
+        // answer.
         return ::shutdown(socket_.get(), SHUT_WR) == 0;
     }
 
@@ -103,7 +104,7 @@ class Serving {
   private:
     int time_left_ms() const {
         std::optional<milliseconds> left;
-        if (!clients_.empty()) left = clients_.front().left();  // the oldest one
+        if (!clients_.empty()) left = clients_.front().left();  // the oldest connection
         if (Clock::now() < accept_from_)
             left = std::min(left.value_or(without_descriptors), without_descriptors);
         return left ? static_cast<int>(left->count()) : -1;
@@ -115,14 +116,15 @@ class Serving {
             if (clients_.size() == max_clients) clients_.pop_front();
             clients_.emplace_back(std::move(socket));
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            accept_from_ = Clock::now() + without_descriptors;  // it would be asked for without end
+            accept_from_ = Clock::now() + without_descriptors;  // otherwise the pending connection would wake
+                                                                // the thread endlessly
         }
     }
 
     FileDescriptor listener_;
     int stop_;
     std::function<std::string()> text_;
-    std::list<Client> clients_;  ///< the oldest first
+    std::list<Client> clients_;  ///< oldest first
     Clock::time_point accept_from_{};
 };
 

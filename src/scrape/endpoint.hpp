@@ -10,17 +10,17 @@
 
 namespace dtrain::scrape {
 
-/// Serves metrics over HTTP, by one thread that takes no signals and as long as the object lives. Nobody is
-/// authenticated. Programs that are started meanwhile inherit none of its sockets, and no client can make it
-/// wait, or keep more than a bounded part of its memory.
+/// Serves metrics over HTTP as long as the object lives, in one thread that receives no signals. Without
+/// authentication. Child processes inherit none of its sockets, and no client can make it wait, or use more
+/// than a bounded amount of its memory.
 class Endpoint {
   public:
     /// @param listener see listen_at()
-    /// @param text called by the thread
+    /// @param text called by the server thread
     Endpoint(FileDescriptor listener, std::function<std::string()> text);
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
-    /// At once, whatever clients do.
+    /// Stops at once, whatever clients do.
     ~Endpoint();
 
   private:

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-/// Metrics as Prometheus knows them, without its library: what has metrics need not be linked with that.
+/// Prometheus metrics as values, independent of its library, so that code with metrics need not link it.
 namespace dtrain::scrape {
 
 struct Label {
@@ -20,14 +20,14 @@ using Labels = std::vector<Label>;
 
 struct Histogram {
     struct Bucket {
-        double bound = 0;         ///< the greatest value in it
-        std::uint64_t count = 0;  ///< of values up to its bound, those of smaller buckets among them
+        double bound = 0;         ///< the largest value in this bucket
+        std::uint64_t count = 0;  ///< number of values up to the bound, including those of smaller buckets
         friend bool operator==(const Bucket&, const Bucket&) = default;
     };
 
-    std::uint64_t count = 0;  ///< of all values
+    std::uint64_t count = 0;  ///< number of all values
     double sum = 0;
-    std::vector<Bucket> buckets;  ///< by rising bounds; that of all values is understood
+    std::vector<Bucket> buckets;  ///< by increasing bound; the bucket of all values is implied
     friend bool operator==(const Histogram&, const Histogram&) = default;
 };
 

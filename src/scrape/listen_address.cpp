@@ -22,7 +22,7 @@ namespace {
 constexpr int highest_port = 65535;
 constexpr int waiting_connections = 16;
 
-/// Without the brackets around an IPv6 address; nothing when it is none that stands before a port.
+/// The host, without the brackets around an IPv6 address; nothing if it is not valid before a port.
 std::optional<std::string> host_of(std::string_view text) {
     if (text.starts_with('[') && text.ends_with(']')) {
         text = text.substr(1, text.size() - 2);

@@ -12,11 +12,11 @@ namespace dtrain::scrape {
 /// Where metrics are served.
 struct ListenAddress {
     std::string host = "127.0.0.1";
-    int port = 0;  ///< 0: any that is free
+    int port = 0;  ///< 0: any free port
     friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 
-/// "9400", which is on this machine alone, or "HOST:PORT", "[ADDRESS]:PORT".
+/// Parses "9400", which is reachable only from this machine, or "HOST:PORT", "[ADDRESS]:PORT".
 /// @param option "--metrics-port", for the message
 /// @throws UsageError with the text and what it should be
 ListenAddress parse_listen_address(std::string_view option, std::string_view text);
@@ -24,8 +24,9 @@ ListenAddress parse_listen_address(std::string_view option, std::string_view tex
 /// "127.0.0.1:9400", with an IPv6 address in brackets.
 std::string to_string(const ListenAddress& address);
 
-/// A socket that listens there, non-blocking and close-on-exec.
-/// @throws UsageError when the host is unknown or none of this machine's, or the port is taken, by whom
+/// A listening socket, non-blocking and close-on-exec.
+/// @throws UsageError if the host is unknown or not one of this machine's, or the port is taken; names the
+/// holder
 FileDescriptor listen_at(const ListenAddress& address, std::string_view option);
 
 }  // namespace dtrain::scrape

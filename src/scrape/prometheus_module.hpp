@@ -11,14 +11,14 @@
 
 namespace dtrain::scrape {
 
-/// This machine has no prometheus-cpp, or dtrain was built without.
+/// This machine lacks prometheus-cpp, or dtrain was built without it.
 class PrometheusUnavailable : public UsageError {
   public:
     using UsageError::UsageError;
 };
 
-/// All of dtrain that calls prometheus-cpp. It is a module of its own (libdtrain_prometheus.so): neither
-/// programs that use the library nor the ranks of a job need prometheus-cpp.
+/// All of dtrain's calls of prometheus-cpp. It is a separate module (libdtrain_prometheus.so), so that
+/// neither programs that use the library nor the ranks of a job need prometheus-cpp.
 class PrometheusModule {
   public:
     virtual ~PrometheusModule() = default;
@@ -28,7 +28,8 @@ class PrometheusModule {
     virtual std::string text(std::span<const Family> families) const = 0;
 };
 
-/// Opened by the first call, and never closed. @throws PrometheusUnavailable what is missing, and what to do
+/// Opened by the first call, and never closed.
+/// @throws PrometheusUnavailable naming what is missing, and the remedy
 const PrometheusModule& prometheus_module();
 
 }  // namespace dtrain::scrape

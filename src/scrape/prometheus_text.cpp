@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// The one object that programs open, see prometheus_module.hpp.
+// Entry point of the module, see prometheus_module.hpp.
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 

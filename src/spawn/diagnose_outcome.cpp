@@ -18,7 +18,7 @@ struct Cause {
     std::string how;
 };
 
-/// The rank that dtrain-launch blames, from its report.
+/// The rank that dtrain-launch names as the cause in its report.
 std::optional<Cause> cause_in(const std::filesystem::path& report) {
     return read_json(read_file(report).value_or(""), [](const json& value) {
         const auto& cause = value.at("cause");
@@ -37,7 +37,7 @@ Failure thrown_by(int rank, int ranks, const SpawnFolder& folder) {
     return {rank, fmt::format("rank {} of {}: {}", rank, ranks, folder.failure(rank).value_or(""))};
 }
 
-/// The launcher's own words: its last line, which says what was wrong.
+/// The launcher's error: the last line of its output.
 std::string final_lines(const std::filesystem::path& messages) {
     const auto text = read_file(messages).value_or("");
     const auto lines = split(trimmed(text), '\n');

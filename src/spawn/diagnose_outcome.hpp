@@ -9,8 +9,8 @@
 
 namespace dtrain::spawning {
 
-/// How ranks ended whose launcher has ended with this status.
-/// @param folder has its report, its messages and what the ranks wrote
+/// Determines how the ranks ended, given their launcher's exit status.
+/// @param folder has its report, its messages and the ranks' results
 Outcome diagnose(int status, int ranks, const SpawnFolder& folder);
 
 }  // namespace dtrain::spawning

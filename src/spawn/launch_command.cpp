@@ -14,7 +14,7 @@
 namespace dtrain::spawning {
 namespace {
 
-/// Below the same prefix as the library: PREFIX/lib/..., PREFIX/bin; or both in a build folder.
+/// Looks below the prefix of the library: PREFIX/lib/..., PREFIX/bin; or both in a build folder.
 std::optional<std::string> launcher_beside_library() {
     Dl_info library;
     if (::dladdr(reinterpret_cast<const void*>(&find_launcher), &library) == 0) return std::nullopt;
@@ -22,7 +22,7 @@ std::optional<std::string> launcher_beside_library() {
     const auto file = std::filesystem::canonical(library.dli_fname, failed);
     if (failed) return std::nullopt;
     auto folder = file.parent_path();
-    constexpr int max_levels_up = 3;  // from lib/x86_64-linux-gnu
+    constexpr int max_levels_up = 3;  // e.g. from lib/x86_64-linux-gnu
     for (int level = 0; level < max_levels_up && folder.has_relative_path(); ++level) {
         const auto launcher = folder / "bin" / "dtrain-launch";
         if (std::filesystem::is_regular_file(launcher, failed)) return launcher.string();
@@ -44,7 +44,7 @@ std::string find_launcher(const Environment& environment) {
 
 std::vector<std::string> this_command() {
     auto args = split(read_file("/proc/self/cmdline").value_or(""), '\0');
-    args.pop_back();  // behind the last zero
+    args.pop_back();  // after the last zero byte
     if (args.empty()) args.emplace_back();
     args.front() = this_executable().string();
     return args;
@@ -77,8 +77,8 @@ std::vector<std::string> launch_command(const std::string& launcher, const Ranks
 Environment launch_environment(Environment environment, const RanksToSpawn& ranks, std::size_t call,
                                const SpawnFolder& folder) {
     if (ranks.hides_gpus) environment.set("CUDA_VISIBLE_DEVICES", "");
-    environment.unset("PADDLE_NUM_TRAINERS");  // makes a number of --gpus
-    // In an allocation dtrain-launch and mpirun take all of its nodes.
+    environment.unset("PADDLE_NUM_TRAINERS");  // would turn --gpus into a count
+    // In an allocation, dtrain-launch and mpirun would use all of its nodes.
     const auto inherited = environment;
     for (const auto& [name, value] : inherited)
         if (const auto family = name.substr(0, name.find('_')); family == "SLURM" || family == "PBS")

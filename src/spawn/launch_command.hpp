@@ -14,21 +14,21 @@
 
 namespace dtrain::spawning {
 
-/// dtrain-launch: what DTRAIN_LAUNCH names, or the one that belongs to this library, or one of PATH.
-/// @throws UsageError when there is none
+/// Path of dtrain-launch: named by DTRAIN_LAUNCH, or installed with this library, or found in PATH.
+/// @throws UsageError if there is none
 std::string find_launcher(const Environment& environment);
 
-/// The program as it was started.
+/// The command line of this program.
 /// @returns its file, then the arguments
 std::vector<std::string> this_command();
 
-/// How dtrain-launch starts the ranks. Pure.
-/// @param program as this_command()
+/// The command by which dtrain-launch starts the ranks. Pure.
+/// @param program as returned by this_command()
 std::vector<std::string> launch_command(const std::string& launcher, const RanksToSpawn& ranks,
                                         const SpawnOptions& options, const SpawnFolder& folder,
                                         const std::vector<std::string>& program);
 
-/// The variables of dtrain-launch, and so of the ranks. Pure.
+/// The variables of dtrain-launch, which the ranks inherit. Pure.
 Environment launch_environment(Environment environment, const RanksToSpawn& ranks, std::size_t call,
                                const SpawnFolder& folder);
 

@@ -11,11 +11,11 @@
 
 namespace dtrain::spawning {
 
-/// What the function returned, as bytes, by rank.
+/// The function's results as bytes, by rank.
 using Results = std::vector<std::string>;
 
 struct Failure {
-    int rank = -1;  ///< as SpawnError has it
+    int rank = -1;  ///< as in SpawnError
     std::string message;
     friend bool operator==(const Failure&, const Failure&) = default;
 };
@@ -23,11 +23,11 @@ struct Failure {
 /// How the ranks of a call of spawn() ended.
 using Outcome = std::variant<Results, Failure>;
 
-/// What a call of spawn() has come to so far.
+/// The state of a call of spawn().
 struct CallSoFar {
     int nprocs = 0;
-    std::string refused;             ///< the UsageError that it threw; "": none
-    std::optional<Outcome> outcome;  ///< none: its ranks still run
+    std::string refused;             ///< message of the UsageError that it threw; "": none
+    std::optional<Outcome> outcome;  ///< none: its ranks are still running
     friend bool operator==(const CallSoFar&, const CallSoFar&) = default;
 };
 

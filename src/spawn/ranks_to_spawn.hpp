@@ -11,14 +11,14 @@ namespace dtrain::spawning {
 
 struct RanksToSpawn {
     int count = 0;
-    std::string gpus;         ///< one for each rank, "4,5"; "": they have none
-    bool hides_gpus = false;  ///< there are some that they must not see
+    std::string gpus;         ///< one id per rank, "4,5"; "": the ranks have no GPUs
+    bool hides_gpus = false;  ///< there are GPUs that the ranks must not see
     friend bool operator==(const RanksToSpawn&, const RanksToSpawn&) = default;
 };
 
-/// Which ranks the options want on this machine, as Paddle's spawn does it. Pure.
-/// @param visible what CUDA_VISIBLE_DEVICES leaves of the machine's GPUs
-/// @throws UsageError with the option, its value and what there is
+/// The ranks that the options request on this machine, with the rules of Paddle's spawn. Pure.
+/// @param visible the machine's GPUs that CUDA_VISIBLE_DEVICES allows
+/// @throws UsageError with the option, its value and what is available
 RanksToSpawn ranks_to_spawn(const SpawnOptions& options, const topology::Machine& machine,
                             const std::vector<topology::VisibleGpu>& visible);
 

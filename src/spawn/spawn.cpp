@@ -45,7 +45,8 @@ Calls& calls() {
     return calls;
 }
 
-/// What the process was started with. MPI without a launcher sets variables of one while it runs.
+/// The environment with which the process was started: MPI without a launcher sets a launcher's variables
+/// while it runs.
 Environment environment_at_start() {
     Environment found;
     for (const auto& text : split(read_file("/proc/self/environ").value_or(""), '\0'))
@@ -87,7 +88,7 @@ StatePointer start(std::size_t call, const std::vector<CallSoFar>& earlier, cons
     return std::make_shared<SpawnedRanks::State>(ranks.count, std::move(folder), std::move(process));
 }
 
-/// What an earlier call came to, in a rank of a later one.
+/// The outcome of an earlier call, in a rank of a later one.
 StatePointer again(const CallSoFar& call) {
     if (!call.refused.empty()) throw UsageError(call.refused);
     return std::make_shared<SpawnedRanks::State>(call.nprocs, call.outcome);

@@ -13,21 +13,22 @@ namespace dtrain::spawning {
 
 inline constexpr const char* request_variable = "DTRAIN_SPAWN";
 
-/// What a process is told that is to be a rank of a call of spawn().
+/// What a process is told to make it a rank of a call of spawn().
 struct SpawnRequest {
-    std::size_t call = 0;  ///< of those in this program, from 0 on
+    std::size_t call = 0;  ///< index of the call in this program, from 0 on
     SpawnFolder folder;
 
     /// "0:/tmp/dtrain-x".
     std::string to_text() const;
-    /// @throws UsageError when it is no request
+    /// @throws UsageError if it is not a valid request
     static SpawnRequest parse(const std::string& text);
 };
 
-/// The one of this process, if spawn() has started it. What it starts itself does not inherit it.
+/// The request of this process, if spawn() started it. Processes that it starts itself do not inherit the
+/// request.
 const std::optional<SpawnRequest>& request_of_this_process();
 
-/// Runs the function on the arguments, tells how that went, and exits.
+/// Runs the function on the arguments, writes its result or failure, and exits.
 [[noreturn]] void fulfil(const SpawnRequest& request,
                          const std::function<std::string(const std::string&)>& run);
 

@@ -16,7 +16,8 @@ SpawnedRanks::State::State(int nprocs, std::unique_ptr<TemporaryFolder> folder, 
     : nprocs_(nprocs), folder_(std::move(folder)) {
     std::promise<Outcome> promise;
     outcome_ = promise.get_future().share();
-    // One thread from the launcher's start to its end: it is killed when the thread ends that made it.
+    // One thread for the launcher's whole lifetime, since the launcher is killed when the thread that created
+    // it ends.
     watcher_ = std::jthread([this, launcher = std::move(launcher),
                              promise = std::move(promise)](const std::stop_token& stop) mutable {
         try {

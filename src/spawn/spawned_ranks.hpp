@@ -14,7 +14,7 @@
 
 namespace dtrain {
 
-/// A call of spawn(): running, or what it came to in the process that started this one.
+/// A call of spawn(): running, or its outcome known from the process that started this one.
 class SpawnedRanks::State {
   public:
     using Outcome = spawning::Outcome;
@@ -22,15 +22,16 @@ class SpawnedRanks::State {
     /// Starts the launcher.
     State(int nprocs, std::unique_ptr<TemporaryFolder> folder, ProcessOptions launcher);
 
-    /// Of an earlier call in a rank. @param outcome none: it cannot be joined here
+    /// An earlier call, in a rank of a later one.
+    /// @param outcome none: it cannot be joined here
     State(int nprocs, std::optional<Outcome> outcome);
 
     int nprocs() const { return nprocs_; }
 
-    /// None when the time was over before.
+    /// Nothing if it timed out.
     std::optional<Outcome> wait(std::optional<std::chrono::milliseconds> timeout) const;
 
-    /// How they ended, if they have.
+    /// How the ranks ended, if they have.
     std::shared_future<Outcome> outcome() const { return outcome_; }
 
   private:
@@ -39,7 +40,7 @@ class SpawnedRanks::State {
     int nprocs_;
     std::unique_ptr<TemporaryFolder> folder_;
     std::shared_future<Outcome> outcome_;
-    std::jthread watcher_;  // stops the ranks when it goes
+    std::jthread watcher_;  // its destructor stops the ranks
 };
 
 }  // namespace dtrain

@@ -10,7 +10,7 @@
 
 namespace dtrain::topology {
 
-/// OpenFabrics devices and then network interfaces, each group in PCI order; only those that are PCI devices.
+/// OpenFabrics devices, then network interfaces, each group in PCI order; only PCI devices.
 std::vector<NetworkAdapter> read_adapters(const HwlocTopology& topology, const CpuSet& allowed);
 
 }  // namespace dtrain::topology

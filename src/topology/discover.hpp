@@ -9,11 +9,11 @@
 
 namespace dtrain::topology {
 
-/// Where to read a machine from; by default the one that we are on.
+/// Where to read the description of a machine; by default from this machine.
 struct Source {
-    std::string xml_file;              ///< a file that hwloc wrote
-    std::string xml_text;              ///< the content of one; wins over the file
-    std::filesystem::path root = "/";  ///< the folder that has proc/ and dev/ of this system's GPU driver
+    std::string xml_file;              ///< a file written by hwloc
+    std::string xml_text;              ///< the content of such a file; takes precedence over the file
+    std::filesystem::path root = "/";  ///< the folder with proc/ and dev/ of this system's GPU driver
     std::string nvml_library = "libnvidia-ml.so.1";
 };
 

@@ -29,14 +29,14 @@ void ask_for_rows(const NvmlLibrary& nvml, Device device, GpuHealth& health) {
         health.row_pending = pending != 0;
         health.row_failed = failed != 0;
     }
-    int pages = 0;  // before Ampere: pages instead of rows
+    int pages = 0;  // GPUs before Ampere retire pages instead of rows
     if (nvml.get_pages_pending && nvml.get_pages_pending(device, &pages) == NvmlLibrary::success)
         health.row_pending = health.row_pending || pages != 0;
 }
 
 std::vector<GpuSlowdown> slowdowns(const NvmlLibrary& nvml, Device device) {
     // nvmlClocksThrottleReason...: SwPowerCap, HwSlowdown, SwThermalSlowdown, HwThermalSlowdown,
-    // HwPowerBrakeSlowdown. HwSlowdown is set beside the last two as well.
+    // HwPowerBrakeSlowdown. HwSlowdown is also set together with each of the last two.
     constexpr unsigned long long power_cap = 0x4, hardware = 0x8, hot = 0x20 | 0x40, power_brake = 0x80;
     unsigned long long reasons = 0;
     std::vector<GpuSlowdown> out;

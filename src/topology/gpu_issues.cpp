@@ -62,7 +62,7 @@ std::vector<GpuIssue> issues_of(const GpuHealth& health) {
                            "unless that was done since then, " + reset});
     if (health.row_pending) out.push_back({false, "a broken row of its memory waits to be replaced", reset});
     for (const auto slowdown : health.slowdowns)
-        // At its power limit is where a GPU with work belongs.
+        // A GPU with work normally runs at its power limit.
         if (slowdown != GpuSlowdown::power_cap || health.processes.empty())
             out.push_back({false, text_of(slowdown, health), remedy_of(slowdown)});
     for (const auto& [pid, memory] : health.processes)

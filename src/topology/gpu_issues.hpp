@@ -9,16 +9,16 @@
 
 namespace dtrain::topology {
 
-/// What an operator should know of a GPU before a job gets it.
+/// What an operator should know about a GPU before a job uses it.
 struct GpuIssue {
     bool is_fault =
-        false;         ///< a job would fail or give wrong results; else it is only slower than it could be
+        false;         ///< a job would fail or give wrong results; else the GPU is only slower than possible
     std::string text;  ///< without the GPU's name
     std::string remedy;
     friend bool operator==(const GpuIssue&, const GpuIssue&) = default;
 };
 
-/// Before a job starts, when every process on the GPU is somebody else's. Pure.
+/// The issues of a GPU before a job starts, when every process on the GPU belongs to somebody else. Pure.
 std::vector<GpuIssue> issues_of(const GpuHealth& health);
 
 }  // namespace dtrain::topology

@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What /proc/driver/nvidia/gpus/<address>/information says of a GPU.
+/// Content of /proc/driver/nvidia/gpus/<address>/information about a GPU.
 struct Information {
     std::string model;
     std::string uuid;
     std::optional<int> minor;
-    bool excluded = false;  ///< the administrator took it out (NVreg_ExcludedGpus)
+    bool excluded = false;  ///< disabled by the administrator (NVreg_ExcludedGpus)
 };
 
 std::optional<Information> information_of(const Gpu& gpu, const fs::path& root) {
@@ -36,7 +36,7 @@ std::optional<Information> information_of(const Gpu& gpu, const fs::path& root) 
         const auto key = trimmed(std::string_view(line).substr(0, colon));
         const auto value = trimmed(std::string_view(line).substr(colon + 1));
         if (key == "Model") out.model = value;
-        // The driver prints question marks until something has started the GPU.
+        // The driver prints question marks until a program has initialized the GPU.
         if (key == "GPU UUID" && value.find('?') == std::string_view::npos) out.uuid = value;
         if (key == "Device Minor") out.minor = parse_int(value);
         if (key == "GPU Excluded") out.excluded = value == "Yes";
@@ -44,9 +44,9 @@ std::optional<Information> information_of(const Gpu& gpu, const fs::path& root) 
     return out;
 }
 
-/// Whether the device files say that this process must not use the GPU. access(2) asks the cgroup's device
-/// rules, too, and does not start the GPU as open(2) would. Without any device file of a GPU nothing is
-/// known: the first CUDA program makes them.
+/// Whether the device files deny this process the use of the GPU. access(2) also checks the cgroup's device
+/// rules, and does not initialize the GPU as open(2) would. If there are no device files of GPUs, nothing is
+/// known: the first CUDA program creates them.
 bool is_denied(int minor, const fs::path& root, bool any_device_file) {
     const auto path = root / "dev" / fmt::format("nvidia{}", minor);
     if (::access(path.c_str(), R_OK | W_OK) == 0) return false;
@@ -108,7 +108,7 @@ std::vector<Gpu> named_by_driver(std::vector<Gpu> gpus, const fs::path& root,
                                  const std::string& nvml_library) {
     if (gpus.empty()) return gpus;
     name_by_proc(gpus, root);
-    // NVML starts all GPUs, which takes up to seconds when no persistence daemon runs: only when it is
+    // NVML initializes all GPUs, which takes seconds without the persistence daemon, so it is used only if
     // needed.
     const bool nameless =
         std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.uuid.empty(); });

@@ -10,9 +10,9 @@
 
 namespace dtrain::topology {
 
-/// The GPUs among `gpus` that this system's driver lets this process use, numbered anew, with model, UUID and
-/// MIG partitions as far as the driver tells: through /proc below `root`, and through NVML when that leaves
-/// something open. Returns them unchanged on a machine without driver.
+/// The GPUs among `gpus` that the driver lets this process use, renumbered, with model, UUID and MIG
+/// partitions as far as the driver reports them: through /proc below `root`, and through NVML if that is
+/// incomplete. Unchanged on a machine without a driver.
 std::vector<Gpu> named_by_driver(std::vector<Gpu> gpus, const std::filesystem::path& root,
                                  const std::string& nvml_library);
 

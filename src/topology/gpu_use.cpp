@@ -14,7 +14,7 @@
 namespace dtrain::topology {
 namespace {
 
-/// Sums of samples, from which their use follows.
+/// Sums of samples, from which the usage is computed.
 class SampleSums {
   public:
     void add(const std::vector<GpuHealth>& gpus) {
@@ -69,12 +69,12 @@ GpuUse gpu_use(const std::vector<std::vector<GpuHealth>>& samples) {
 struct GpuWatch::Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    bool is_over = false;    // told to the thread
-    bool has_ended = false;  // by the thread
+    bool is_over = false;    // set to end the thread
+    bool has_ended = false;  // set by the thread
     SampleSums all;
     SampleSums since_last;
 
-    /// @returns whether to go on
+    /// @returns whether to continue
     bool add(const std::vector<GpuHealth>& gpus, std::chrono::milliseconds between) {
         std::unique_lock lock(mutex);
         all.add(gpus);
@@ -104,7 +104,7 @@ GpuWatch::GpuWatch(std::optional<std::string> cuda_visible_devices, std::chrono:
                 }
             }
         } catch (const std::exception&) {
-            // The job runs without these figures.
+            // The job runs without GPU statistics.
         }
         shared->end();
     }).detach();

@@ -12,20 +12,20 @@
 
 namespace dtrain::topology {
 
-/// How the GPUs of a process were used for some time; nothing for what none of them told.
+/// The usage of a process' GPUs during some time; nothing for values that none of them reported.
 struct GpuUse {
-    std::optional<double> utilization;  ///< percent: the mean of all of them and of all samples
-    std::optional<double> watts;        ///< of all of them together: the mean of all samples
-    std::optional<double> memory;       ///< bytes: the most that one of them had in use
-    std::optional<double> celsius;      ///< the hottest
+    std::optional<double> utilization;  ///< percent: mean over all GPUs and samples
+    std::optional<double> watts;        ///< sum over all GPUs: mean over all samples
+    std::optional<double> memory;       ///< bytes: maximum of any GPU
+    std::optional<double> celsius;      ///< of the hottest GPU
     friend bool operator==(const GpuUse&, const GpuUse&) = default;
 };
 
-/// Samples of the same GPUs, a list for each. Pure.
+/// The usage from samples of the same GPUs, one list per sample. Pure.
 GpuUse gpu_use(const std::vector<std::vector<GpuHealth>>& samples);
 
-/// Samples the GPUs that a program with this CUDA_VISIBLE_DEVICES is shown, again and again, beside the
-/// caller: a broken one may keep whoever asks waiting for minutes.
+/// Periodically samples the GPUs that are visible to a program with this CUDA_VISIBLE_DEVICES, in the
+/// background, because a broken GPU may block its caller for minutes.
 class GpuWatch {
   public:
     explicit GpuWatch(std::optional<std::string> cuda_visible_devices,
@@ -33,7 +33,7 @@ class GpuWatch {
                       std::string library = NvmlLibrary::usual_name);
     GpuWatch(const GpuWatch&) = delete;
     GpuWatch& operator=(const GpuWatch&) = delete;
-    /// Gives a sample that is under way a second: a process should not end under it.
+    /// Waits at most one second for a sample in progress, since the process should not end during one.
     ~GpuWatch();
 
     /// Since the watch began.

@@ -9,14 +9,15 @@
 namespace dtrain::topology {
 namespace {
 
-/// PCI class 03xx: 0300 is a VGA controller (GeForce), 0302 a 3D controller (data centre). NVSwitches are
+/// PCI class 03xx: 0300 is a VGA controller (GeForce), 0302 a 3D controller (data centre). NVSwitches have
 /// 0680.
 bool is_nvidia_gpu(const PciAttributes& pci) {
     constexpr unsigned nvidia = 0x10de, display_controller = 0x03;
     return pci.vendor_id == nvidia && pci.class_id >> 8 == display_controller;
 }
 
-/// A topology that was written with hwloc's NVML or CUDA parts has operating system devices with names.
+/// Takes the names of OS devices, which a topology written by hwloc with its NVML or CUDA components
+/// contains.
 void take_names(hwloc_obj_t device, Gpu& gpu) {
     for (auto* child = device->io_first_child; child != nullptr; child = child->next_sibling) {
         if (child->type != HWLOC_OBJ_OS_DEVICE) continue;

@@ -10,7 +10,7 @@
 
 namespace dtrain::topology {
 
-/// NVIDIA's display and 3D controllers in PCI order, with the names that the topology carries, if any.
+/// NVIDIA's display and 3D controllers in PCI order, with their names if the topology has them.
 std::vector<Gpu> read_gpus(const HwlocTopology& topology, const CpuSet& allowed);
 
 }  // namespace dtrain::topology

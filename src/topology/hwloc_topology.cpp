@@ -14,7 +14,8 @@
 namespace dtrain::topology {
 namespace {
 
-/// These make the GPU drivers start up, which takes up to seconds, to learn what /proc and NVML tell as well.
+/// These components initialize the GPU drivers, which takes up to seconds, for info that /proc and NVML have,
+/// too.
 void leave_out_slow_components(hwloc_topology_t topology) {
     if (std::getenv("HWLOC_COMPONENTS") != nullptr) return;
     for (const char* name : {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"})
@@ -52,7 +53,7 @@ HwlocTopology::HwlocTopology(const Source& source) {
     if (hwloc_topology_init(&topology) != 0) refuse(source, errno);
     topology_.reset(topology);
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    // Takes effect only when the topology is this system, also when it was read from a file.
+    // Takes effect only if the topology describes this system, also if it was read from a file.
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_THISSYSTEM_ALLOWED_RESOURCES);
     leave_out_slow_components(topology);
     if (!source.xml_text.empty()) {

@@ -13,10 +13,10 @@
 
 namespace dtrain::topology {
 
-/// Owns a loaded hwloc topology, PCI devices included.
+/// Owns a loaded hwloc topology, including PCI devices.
 class HwlocTopology {
   public:
-    /// @throws UsageError when the source is a file or text that hwloc cannot read.
+    /// @throws UsageError if the source is a file or text that hwloc cannot read.
     explicit HwlocTopology(const Source& source);
 
     hwloc_topology_t get() const { return topology_.get(); }
@@ -28,15 +28,15 @@ class HwlocTopology {
     std::unique_ptr<hwloc_topology, Destroy> topology_;
 };
 
-/// Loads hwloc's plugins once for the life of the process. By itself hwloc unloads them after the last
-/// topology, and libpciaccess then loses its list of devices: a leak, and 5 ms at each further topology.
+/// Loads hwloc's plugins once for the lifetime of the process. By default hwloc unloads them after the last
+/// topology, and libpciaccess then loses its list of devices: a leak, and 5 ms for each further topology.
 void keep_plugins_loaded();
 
-/// The members of a finite bitmap; none for a null pointer.
+/// The members of a finite bitmap; empty for a null pointer.
 CpuSet to_cpuset(hwloc_const_bitmap_t bitmap);
 
-/// hwloc's API that this was compiled for, and that of the library in use: "2.8.0". hwloc tells no release at
-/// run time; releases 2.8 and 2.9 both have the API 2.8.0.
+/// The version of hwloc's API that this was compiled for, and that of the library in use: "2.8.0". hwloc does
+/// not report its release at run time; releases 2.8 and 2.9 both have the API 2.8.0.
 std::string hwloc_api_built();
 std::string hwloc_api_running();
 

@@ -42,7 +42,8 @@ std::vector<NumaNode> numa_nodes_of(hwloc_topology_t topology, const CpuSet& all
     return nodes;
 }
 
-/// The hardware threads of each core; where the machine or its description has no cores, each of its own.
+/// The hardware threads of each core; if the machine or its description has no cores, each thread is its own
+/// core.
 std::vector<CpuSet> threads_of_cores(hwloc_topology_t topology, const CpuSet& allowed) {
     std::vector<CpuSet> cores;
     CpuSet rest = allowed;
@@ -56,9 +57,9 @@ std::vector<CpuSet> threads_of_cores(hwloc_topology_t topology, const CpuSet& al
     return cores;
 }
 
-/// Position in `nodes` of the node nearest to the processor: the one with the fewest processors, as one that
-/// is attached to a whole package (CXL) has more, and then the first number, as HBM comes after DRAM; or
-/// their size.
+/// The index in `nodes` of the memory node nearest to the processor: the one with the fewest processors,
+/// since one that is attached to a whole package (CXL) has more, then the lowest number, since HBM comes
+/// after DRAM. nodes.size() if there is none.
 std::size_t nearest_node(const std::vector<NumaNode>& nodes, int cpu) {
     std::size_t best = nodes.size();
     for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -8,7 +8,7 @@
 
 namespace dtrain::topology {
 
-/// Host name, cores, memory nodes and the allowed set; no devices.
+/// Host name, cores, memory nodes and the allowed processors; no devices.
 Machine read_machine(const HwlocTopology& topology);
 
 }  // namespace dtrain::topology

@@ -24,7 +24,7 @@ bool in_one_package(const Machine& machine, const CpuSet& a, const CpuSet& b) {
                                [&](int package) { return packages.contains(package); });
 }
 
-/// Virtual machines show no switches, but put a GPU and its adapter on one bus.
+/// Virtual machines show no switches, but put a GPU and its adapter on the same bus.
 bool share_a_switch(const Gpu& gpu, const NetworkAdapter& adapter) {
     const bool same_bus = gpu.pci.domain == adapter.pci.domain && gpu.pci.bus == adapter.pci.bus;
     return same_bus || (gpu.root_port && gpu.root_port == adapter.root_port);

@@ -8,9 +8,9 @@
 
 namespace dtrain::topology {
 
-/// Fills in Placement::adapter from the gpus and cpus: RDMA before Ethernet, then on the PCI bus or behind
-/// the PCI switch of one of the rank's GPUs, then near the GPUs or the rank's processors, then in the same
-/// package. Equally near ones are dealt out in turn.
+/// Sets Placement::adapter according to gpus and cpus. Prefers RDMA over Ethernet, then adapters on the PCI
+/// bus or behind the PCI switch of one of the rank's GPUs, then near the GPUs or the rank's processors, then
+/// in the same package. Equally near adapters are assigned in turn.
 void choose_adapters(const Machine& machine, std::vector<Placement>& placements);
 
 }  // namespace dtrain::topology

@@ -27,7 +27,7 @@ std::vector<std::string> mig_uuids_of(const NvmlLibrary& nvml, Device device) {
         return out;
     for (unsigned i = 0; i < count; ++i) {
         Device partition = nullptr;
-        if (nvml.get_mig_handle(device, i, &partition) != success) continue;  // a slot without partition
+        if (nvml.get_mig_handle(device, i, &partition) != success) continue;  // a slot without a partition
         if (auto uuid = text_of(nvml.get_uuid, partition); !uuid.empty()) out.push_back(std::move(uuid));
     }
     return out;

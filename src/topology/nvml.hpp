@@ -10,7 +10,7 @@
 
 namespace dtrain::topology {
 
-/// A GPU as NVIDIA's management library names it.
+/// A GPU as reported by NVIDIA's management library.
 struct NvmlGpu {
     PciAddress pci;
     std::string uuid;
@@ -18,13 +18,13 @@ struct NvmlGpu {
     std::vector<std::string> mig_uuids;
 };
 
-/// The GPUs that NVML shows this process, or nothing when there is no such library or it does not start.
+/// The GPUs that NVML reports to this process, or nothing if the library is missing or cannot be initialized.
 std::optional<std::vector<NvmlGpu>> ask_nvml(const std::string& library);
 
-/// Versions as people write them; "" for what it does not tell.
+/// Versions as shown to people; "" if unknown.
 struct NvmlDriver {
     std::string version;  ///< "550.54.15"
-    std::string cuda;     ///< the newest CUDA that it supports, "12.4"
+    std::string cuda;     ///< the newest CUDA that the driver supports, "12.4"
     friend bool operator==(const NvmlDriver&, const NvmlDriver&) = default;
 };
 

@@ -11,9 +11,9 @@
 
 namespace dtrain::topology {
 
-/// NVIDIA's management library, opened while this lives. The part of nvml.h that is used stands here, so that
-/// no CUDA Toolkit is needed to build. NVML keeps versioned names (_v2, _v3) and their structures for ever:
-/// https://docs.nvidia.com/deploy/nvml-api/
+/// NVIDIA's management library, open while this object lives. The used part of nvml.h is declared here, so
+/// that no CUDA Toolkit is needed to build. NVML keeps versioned names (_v2, _v3) and their structures
+/// forever: https://docs.nvidia.com/deploy/nvml-api/
 class NvmlLibrary {
   public:
     using Device = struct nvmlDevice_st*;
@@ -32,7 +32,7 @@ class NvmlLibrary {
     };
     struct Process {  // nvmlProcessInfo_t
         unsigned pid;
-        unsigned long long memory;  // all bits set: not told
+        unsigned long long memory;  // all bits set: unknown
         unsigned gpu_instance;
         unsigned compute_instance;
     };
@@ -51,8 +51,8 @@ class NvmlLibrary {
     NvmlLibrary& operator=(const NvmlLibrary&) = delete;
     ~NvmlLibrary();
 
-    /// Calls function(device, PCI address) for the GPUs that tell where they are.
-    /// @returns false when it does not even tell how many there are
+    /// Calls function(device, PCI address) for the GPUs that report their address.
+    /// @returns false if NVML does not even report the number of GPUs
     template <class Function>
     bool for_each_gpu(const Function& function) const {
         unsigned count = 0;
@@ -73,7 +73,7 @@ class NvmlLibrary {
     Result (*get_uuid)(Device, char*, unsigned) = nullptr;
     Result (*get_name)(Device, char*, unsigned) = nullptr;
 
-    // Not in all of them: may be null.
+    // Missing in some versions: may be null.
     Result (*get_mig_count)(Device, unsigned*) = nullptr;
     Result (*get_mig_handle)(Device, unsigned, Device*) = nullptr;
     Result (*get_ecc_errors)(Device, int, int, unsigned long long*) = nullptr;
@@ -102,7 +102,7 @@ class NvmlLibrary {
     Result (*get_handle_)(unsigned, Device*) = nullptr;
     Result (*get_pci_info_)(Device, PciInfo*) = nullptr;
     std::unique_ptr<void, Close> library_;
-    bool started_ = false;  // it is there, and has all that came before MIG and row remapping
+    bool started_ = false;  // whether it is loaded and has all functions older than MIG and row remapping
 };
 
 }  // namespace dtrain::topology

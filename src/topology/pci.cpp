@@ -25,7 +25,7 @@ Attachment attachment_of(hwloc_topology_t topology, hwloc_obj_t device, const Cp
     const bool several_packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE) > 1;
     out.has_locality = near != nullptr && (near != hwloc_get_root_obj(topology) || !several_packages);
     if (out.has_locality) out.local_cpus = to_cpuset(near->cpuset) & allowed;
-    // Going up, the last bridge between two PCI buses is the port; above it is the bridge of the host.
+    // On the way up, the last bridge between two PCI buses is the root port; above it is the host bridge.
     for (const auto* bridge = device->parent; bridge != nullptr && bridge->type == HWLOC_OBJ_BRIDGE;
          bridge = bridge->parent)
         if (bridge->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI)

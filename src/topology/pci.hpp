@@ -17,7 +17,7 @@ PciAddress address_of(const PciAttributes& attributes);
 /// Where a PCI device is attached.
 struct Attachment {
     CpuSet local_cpus;         ///< the allowed processors nearest to it
-    bool has_locality = true;  ///< false: it hangs off a machine of several packages, near none of them
+    bool has_locality = true;  ///< false: attached to a machine with several packages, near none of them
     std::optional<PciAddress> root_port;
 };
 

@@ -16,7 +16,7 @@
 namespace dtrain::topology {
 namespace {
 
-/// Ranks that want the same processors.
+/// Ranks for which the same processors are nearest.
 struct Group {
     CpuSet domain;
     std::vector<std::size_t> ranks;
@@ -38,7 +38,7 @@ std::string names_of(const std::vector<int>& gpus) {
     return (gpus.size() == 1 ? "GPU " : "GPUs ") + join(numbers, ",");
 }
 
-/// The processors near the rank's GPUs, and why it is those.
+/// The processors near the rank's GPUs, and the reason for this choice.
 CpuSet domain_of(const Machine& machine, const std::vector<int>& gpus, std::string& reason) {
     if (gpus.empty()) {
         reason = "CPU rank";
@@ -60,7 +60,7 @@ CpuSet domain_of(const Machine& machine, const std::vector<int>& gpus, std::stri
     return machine.allowed;
 }
 
-/// Smaller domains first: those who have less choice choose first.
+/// Smaller domains come first: ranks with fewer alternatives choose first.
 std::vector<Group> groups_of(const Machine& machine, std::span<const std::vector<int>> gpus_of_rank,
                              std::vector<Placement>& placements) {
     std::vector<Group> groups;
@@ -80,7 +80,8 @@ std::vector<Group> groups_of(const Machine& machine, std::span<const std::vector
     return groups;
 }
 
-/// Gives each rank of the group its share of what the groups before it left; true when that was nothing.
+/// Gives each rank of the group its share of the processors that earlier groups left; if too few are left,
+/// the ranks share the group's domain.
 void share_out(const Machine& machine, const Group& group, CpuSet& taken,
                std::vector<Placement>& placements) {
     const std::size_t ranks = group.ranks.size();
@@ -107,7 +108,7 @@ void share_out(const Machine& machine, const Group& group, CpuSet& taken,
     }
 }
 
-/// Cores of the set, a core of which it has only some hardware threads counting as that fraction.
+/// The number of cores in the set; a core of which it has only some hardware threads counts as a fraction.
 double whole_cores(const std::vector<Share>& all_cores, const CpuSet& cpus) {
     double cores = 0;
     for (const auto& core : all_cores)

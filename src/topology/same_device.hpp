@@ -6,7 +6,7 @@
 
 namespace dtrain::topology {
 
-/// Whether two names mean one device. Several partitions ("MIG-...") of one GPU are several devices.
+/// Whether two names denote the same device. Several partitions ("MIG-...") of one GPU are different devices.
 inline bool is_same_device(const VisibleGpu& a, const VisibleGpu& b) {
     if (a.id == b.id) return true;
     const bool partition = a.id.starts_with("MIG") || b.id.starts_with("MIG");

@@ -14,7 +14,7 @@
 namespace dtrain::topology {
 namespace {
 
-/// The GPU whose UUID begins with `id`, or nothing when `id` is no UUID or no GPU has it.
+/// The GPU whose UUID begins with `id`; nothing if `id` is not a UUID or no GPU matches.
 std::optional<int> index_of_uuid(const std::string& id, const std::string& wanted, const Machine& machine) {
     if (!id.starts_with("GPU-")) return std::nullopt;
     std::optional<int> found;

@@ -20,7 +20,7 @@ std::vector<std::vector<Share>> by_memory_node(const std::vector<Share>& units) 
     return nodes;
 }
 
-/// Seats for each weight in proportion, by the method of the largest remainder; ties go to the first.
+/// Distributes `slots` in proportion to the weights, by the largest remainder method; ties go to the first.
 std::vector<std::size_t> apportioned(const std::vector<std::size_t>& weights, std::size_t slots) {
     const auto total = std::accumulate(weights.begin(), weights.end(), std::size_t{0});
     std::vector<std::size_t> out, order(weights.size());

@@ -9,23 +9,23 @@
 
 namespace dtrain::topology {
 
-/// Something that is given to one rank: a core, a hardware thread, or what a rank gets in the end.
+/// A set of processors for one rank: a core, a hardware thread, or all processors of a rank.
 struct Share {
     CpuSet cpus;
     int numa = -1;
 };
 
-/// The cores of the machine that are in the set at least in part, limited to it, in the machine's order.
+/// The cores of the machine that are at least partly in the set, limited to it, in the machine's order.
 std::vector<Share> cores_within(const Machine& machine, const CpuSet& set);
 std::vector<Share> threads_within(const Machine& machine, const CpuSet& set);
 
-/// `parts` contiguous blocks of units, whose sizes differ by at most one, the larger ones first.
-/// Needs at least as many units as parts.
+/// `parts` contiguous blocks of units, whose sizes differ by at most one, larger ones first. Requires at
+/// least as many units as parts.
 std::vector<Share> in_blocks(const std::vector<Share>& units, std::size_t parts);
 
-/// Contiguous blocks that respect memory nodes: with fewer parts than nodes each gets a block of whole nodes,
-/// else each node gets parts in proportion to its units (largest remainder), which divide them in blocks.
-/// Needs at least as many units as parts.
+/// Contiguous blocks aligned to memory nodes: with fewer parts than nodes, each block consists of whole
+/// nodes; else each node gets parts in proportion to its units (largest remainder), which are blocks of its
+/// units. Requires at least as many units as parts.
 std::vector<Share> over_memory_nodes(const std::vector<Share>& units, std::size_t parts);
 
 }  // namespace dtrain::topology

@@ -13,10 +13,10 @@
 namespace dtrain::topology {
 namespace {
 
-/// What one entry of the list means on this machine.
+/// The meaning of one entry of the list on this machine.
 struct Meaning {
-    bool is_device = false;    ///< false: CUDA ends its list here
-    std::optional<int> index;  ///< nothing for a device that this machine's description cannot name
+    bool is_device = false;    ///< false: CUDA ignores this entry and the rest of the list
+    std::optional<int> index;  ///< nothing for a device that is not in the machine's description
 };
 
 Meaning by_index(const Machine& machine, int index) {

@@ -51,7 +51,7 @@ const XidMeaning* meaning_of(const Xid& xid) {
     return known == meanings.end() ? nullptr : known;
 }
 
-/// With what the number means, and the driver's words.
+/// Appends the meaning of the number, and the driver's text.
 std::string explained(std::string sentence, const Xid& xid) {
     if (const auto* const known = meaning_of(xid)) sentence += fmt::format(": {}", known->text);
     if (!xid.text.empty()) sentence += fmt::format(" ({})", xid.text);
@@ -91,14 +91,14 @@ std::string without_gpu(const Xid& xid) {
 }
 
 std::vector<Xid> read_xids(int log) {
-    constexpr int max_records = 100'000;  // a log that grows faster than it is read has an end, too
-    std::array<char, 8192> record{};      // which /dev/kmsg gives one at a time
+    constexpr int max_records = 100'000;  // limit, in case the log grows faster than it is read
+    std::array<char, 8192> record{};      // /dev/kmsg returns one record per read
     std::string text;
     for (int i = 0; i < max_records; ++i) {
         const auto got = ::read(log, record.data(), record.size());
         if (got > 0) text.append(record.data(), static_cast<std::size_t>(got));
         if (got > 0 || (got < 0 && (errno == EPIPE || errno == EINTR)))
-            continue;  // EPIPE: some were overwritten
+            continue;  // EPIPE: some records were overwritten
         break;
     }
     std::vector<Xid> found;

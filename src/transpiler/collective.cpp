@@ -37,7 +37,7 @@ Program transpiled(const Program& program, const DistributeTranspilerConfig& con
     return data_parallel(program, {.ranks = trainers});
 }
 
-/// @returns how many trainers there are
+/// @returns the number of trainers
 int check(const DistributeTranspilerConfig& config, const TranspileOptions& options) {
     const auto refuse = [&](const std::string& what) {
         throw UsageError(fmt::format("transpile: mode \"{}\" {}", config.mode, what));

@@ -8,12 +8,12 @@
 
 namespace dtrain::transpiler {
 
-/// Whether trainers of this mode do without servers. @throws UsageError when there is no such mode
+/// Whether this mode works without servers. @throws UsageError if there is no such mode
 bool is_collective(const std::string& mode);
 
-/// What a program becomes then.
+/// The programs for a collective mode.
 struct Collective {
-    /// @throws UsageError when the options are none of this mode; ProgramError as data_parallel() or
+    /// @throws UsageError if the options are invalid in this mode; ProgramError as data_parallel() or
     /// with_local_sgd()
     Collective(const Program& of, const DistributeTranspilerConfig& config, const TranspileOptions& options);
 

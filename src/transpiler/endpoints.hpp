@@ -7,10 +7,10 @@
 
 namespace dtrain::transpiler {
 
-/// @param option that the list is of, as messages say it
+/// @param option name of the option, for messages
 /// @param list as the user wrote it
-/// @param endpoints of the list
-/// @throws UsageError when there is none, one has no port or comes twice
+/// @param endpoints parsed from the list
+/// @throws UsageError if there is none, or one has no port or occurs twice
 void check_endpoints(const char* option, const std::string& list, const std::vector<std::string>& endpoints);
 
 }  // namespace dtrain::transpiler

@@ -13,7 +13,7 @@
 namespace dtrain::transpiler {
 namespace {
 
-/// Steps that make each element from the elements in its place.
+/// Whether each output element depends only on the input elements at the same index.
 bool is_element_wise(const Program& program, const Operator& op) {
     constexpr std::array types{"clip_by_value", "l1_decay", "l2_decay"};
     return program::is_update(program, op) || std::ranges::find(types, op.type) != types.end();
@@ -24,7 +24,7 @@ Variable renamed(Variable variable, const std::string& name) {
     return variable;
 }
 
-/// What a block has of a variable of its parameter's shape.
+/// The block's slice of a variable that has its parameter's shape.
 Variable cut(Variable variable, const std::string& name, const VariableBlock& block) {
     const auto original = std::exchange(variable.name, name);
     if (block.count == 1) return variable;
@@ -62,8 +62,8 @@ class ServerProgram {
         return found;
     }
 
-    /// Steps of parameters that have blocks here, and those without a parameter that these need: counters,
-    /// learning rates.
+    /// The steps of parameters with blocks on this server, and the steps without a parameter that they need:
+    /// counters, learning rates.
     std::set<std::size_t> needed_steps() const {
         std::set<std::size_t> needed;
         Names read = rates_;
@@ -131,7 +131,7 @@ class ServerProgram {
                            : renamed(program_.variable(original), name));
     }
 
-    /// A step of no parameter, or of several, which must all be here in one piece.
+    /// Appends a step of no parameter, or of several, all of which must be on this server as a whole.
     void append_whole(const Operator& op, const UpdatePart::Step& step) {
         for (const auto& parameter : step.parameters) {
             const auto here = blocks_of(parameter);

@@ -11,17 +11,17 @@
 
 namespace dtrain::transpiler {
 
-/// The updates of these blocks, with their gradients as data.
-/// @param rates variables that tables of this server go by: learning rates
-/// @param gradients how many there are of each block, which are added; 1: it is fed itself
-/// @throws ProgramError when a step needs more of a parameter than a block
+/// The updates of these blocks, with their gradients as inputs.
+/// @param rates learning-rate variables that tables of this server use
+/// @param gradients number of gradients per block, which are summed; 1: the gradient is fed directly
+/// @throws ProgramError if a step needs more of a parameter than a block
 Program server_program(const Program& program, const UpdatePart& part,
                        const std::vector<VariableBlock>& blocks, const Names& rates, int gradients);
 
-/// Adds to these blocks what is fed as their gradients, with the sign of a gradient.
+/// A program that subtracts the fed gradients from these blocks.
 Program adding_program(const Program& program, const std::vector<VariableBlock>& blocks);
 
-/// What the gradient of a block is fed as, when there are so many of them.
+/// The name under which gradient `number` of `gradients` of a block is fed.
 std::string fed_gradient(const VariableBlock& block, int number, int gradients);
 
 }  // namespace dtrain::transpiler

@@ -19,7 +19,7 @@ double number(const Operator& op, std::string_view attribute) {
     return std::get<double>(op.attributes.find(attribute)->second);
 }
 
-/// The settings of an update operator.
+/// The settings in an update operator.
 Optimizer optimizer_of(const Operator& op, const Program& program) {
     const auto rate = number(op, "learning_rate");
     if (op.type == "sgd") return Sgd{rate};

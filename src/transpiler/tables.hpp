@@ -13,19 +13,19 @@
 
 namespace dtrain::transpiler {
 
-/// The parameters with sparse gradients, with what their updates go by.
-/// @throws ProgramError when something else is done to such a gradient than decay and the update
+/// The parameters with sparse gradients, and the settings of their updates.
+/// @throws ProgramError if such a gradient is used for anything but decay and the update
 std::vector<DistributeTranspiler::Table> tables_of(const Program& program, const UpdatePart& part);
 
-/// The variables that tables go by.
+/// The learning-rate variables that tables use.
 Names rates_of(const std::vector<DistributeTranspiler::Table>& tables);
 
-/// What becomes of the operators of tables on a trainer: lookups are `pull_rows`, their gradients
-/// `push_rows`, and nothing adds these up, since that is what pushing does.
+/// Replaces the operators of tables on a trainer: lookups become `pull_rows`, their gradients `push_rows`;
+/// the operators that sum gradients are removed, since servers do that.
 class TableOperators {
   public:
     /// @param click as TranspileOptions::click
-    /// @throws ProgramError when another operator reads a table, or there is no such variable
+    /// @throws ProgramError if another operator reads a table, or there is no such variable
     TableOperators(const Program& program, const UpdatePart& part, std::string click);
 
     bool is_left_out(std::size_t number) const { return left_out_.contains(number); }
@@ -35,7 +35,7 @@ class TableOperators {
     const Program& program_;
     std::string click_;
     std::set<std::size_t> left_out_;
-    std::map<std::size_t, std::string> lookups_;  ///< by number of the operator: its table
+    std::map<std::size_t, std::string> lookups_;  ///< maps operator numbers to tables
     std::map<std::size_t, std::string> pushes_;
     std::set<std::size_t> last_pushes_;
 };

@@ -85,7 +85,7 @@ std::vector<DistributeTranspiler::Placement> placed(const std::vector<VariableBl
     return placements;
 }
 
-/// What `send` and `recv` know of a parameter's blocks.
+/// The attributes of `send` and `recv` that describe a parameter's blocks.
 Attributes blocks_attributes(const std::vector<DistributeTranspiler::Placement>& placements,
                              const std::string& parameter, bool sync_mode) {
     std::vector<std::int64_t> servers, rows;
@@ -97,7 +97,7 @@ Attributes blocks_attributes(const std::vector<DistributeTranspiler::Placement>&
     return {{"servers", servers}, {"rows", rows}, {"sync_mode", std::int64_t{sync_mode}}};
 }
 
-/// Operators of a program, with their variables.
+/// Operators of a program, together with their variables.
 class Extract {
   public:
     explicit Extract(const Program& from) : from_(from) {}
@@ -153,7 +153,8 @@ Program trainer_program(const Program& program, const UpdatePart& part,
     return result.take();
 }
 
-/// The program with its updates; rows of tables are the trainer's own, of those that servers have.
+/// The program with its updates; it updates local copies of those rows of the servers' tables that it looks
+/// up.
 Program geo_trainer_program(const Program& program, const UpdatePart& part,
                             const std::vector<DistributeTranspiler::Table>& tables, std::int64_t every) {
     const auto& operators = program.operators();
@@ -181,7 +182,7 @@ Program geo_trainer_program(const Program& program, const UpdatePart& part,
     return result.take();
 }
 
-/// Changes are added as they come.
+/// Tables that add the changes as they arrive.
 std::vector<DistributeTranspiler::Table> adding_changes(std::vector<DistributeTranspiler::Table> tables) {
     for (auto& table : tables) {
         table.optimizer = Sgd{1};
@@ -191,7 +192,7 @@ std::vector<DistributeTranspiler::Table> adding_changes(std::vector<DistributeTr
     return tables;
 }
 
-/// @throws ProgramError for a program that transpile() has made
+/// @throws ProgramError if the program is itself a result of transpile()
 void refuse_transpiled(const Program& program) {
     const auto made = std::ranges::find_if(program.operators(), [](const Operator& op) {
         return program::needs_servers(op.type) || program::is_communication(op);

@@ -16,13 +16,13 @@ namespace dtrain::transpiler {
 
 using Names = std::set<std::string, std::less<>>;
 
-/// What a training program does with its gradients: which operators and variables belong to which parameter.
+/// How a training program uses its gradients: which operators and variables belong to which parameter.
 class UpdatePart {
   public:
-    /// Of one operator behind the gradients. One of a parameter's own belongs to that parameter, one that
-    /// measures several gradients to several, a counter of steps to none.
+    /// An operator after the gradients. It belongs to one parameter if it uses only that one's variables, to
+    /// several if it measures several gradients, to none if it is a step counter.
     struct Step {
-        std::size_t number = 0;  ///< among the program's operators
+        std::size_t number = 0;  ///< index among the program's operators
         Names parameters;
         bool leads_to_update = false;
     };
@@ -33,7 +33,7 @@ class UpdatePart {
     std::size_t begin() const { return begin_; }
     const std::vector<Step>& steps() const { return steps_; }
 
-    /// The parameters from whose gradients this variable comes, or whose state it is.
+    /// The parameters from whose gradients this variable is computed, or whose state it is.
     const Names& parameters_of(const std::string& variable) const;
 
   private:

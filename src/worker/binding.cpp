@@ -15,8 +15,8 @@
 namespace dtrain::worker {
 namespace {
 
-// From linux/mempolicy.h. Preferred, not bound: a full node must not kill the program. The second is newer
-// (Linux 5.15) and takes several nodes.
+// Values from linux/mempolicy.h. "Preferred" rather than "bind", so that a full node does not kill the
+// program. The second mode is newer (Linux 5.15) and accepts several nodes.
 constexpr int mpol_preferred = 1;
 constexpr int mpol_preferred_many = 5;
 
@@ -27,7 +27,8 @@ void prefer_memory_of(const std::vector<int>& nodes) {
     std::vector<unsigned long> mask(static_cast<std::size_t>(highest / bits) + 1);
     for (const int node : nodes) mask[static_cast<std::size_t>(node / bits)] |= 1UL << (node % bits);
     const auto length = static_cast<unsigned long>(mask.size()) * bits + 1;
-    // A kernel without memory policies, or a container that forbids them, runs the program all the same.
+    // Errors are ignored: the program also runs on a kernel without memory policies and in a container that
+    // forbids them.
     if (nodes.size() == 1)
         ::syscall(SYS_set_mempolicy, mpol_preferred, mask.data(), length);
     else

@@ -8,10 +8,10 @@
 
 namespace dtrain::worker {
 
-/// Restricts this process, and what it starts, to these processors, and lets its memory come from these nodes
-/// first (other nodes serve when they are full). Works without reading the topology.
-/// @return the mask the kernel really set
-/// @throws std::system_error when the kernel allows none of the processors
+/// Binds this process and its children to these processors and makes their memory come from these NUMA nodes
+/// first (other nodes are used when they are full). Does not read the topology.
+/// @return the affinity mask that the kernel actually set
+/// @throws std::system_error if the kernel allows none of the processors
 CpuSet bind_here(const CpuSet& cpus, const std::vector<int>& numa_nodes);
 
 }  // namespace dtrain::worker

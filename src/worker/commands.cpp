@@ -93,7 +93,7 @@ void Commands::take_lines(std::vector<Command>& commands) {
     }
 }
 
-/// Time in which this process was suspended, as Slurm suspends whole jobs, is no silence.
+/// Time in which this process was suspended (Slurm suspends whole jobs) does not count as silence.
 void Commands::note_silence(std::vector<Command>& commands) {
     const auto now = std::chrono::steady_clock::now();
     const auto passed = std::chrono::ceil<milliseconds>(now - std::exchange(last_poll_, now));

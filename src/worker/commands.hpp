@@ -13,31 +13,31 @@
 
 namespace dtrain::worker {
 
-/// What this worker is told from outside, by signals and, where the launcher says so, by lines on stdin.
+/// Commands that this worker receives by signals and, if the launcher says so, as lines on stdin.
 ///
-/// Signals: USR1 and USR2 are the program's, unless slurmstepd sent them, which signals every process of a
-/// step by itself; the first ALRM means "stop", a later one "leave"; URG in a step without a launcher, that
-/// another rank has failed (processes that do not know of it ignore it); ABRT of dtrain-launch's mpirun, that
-/// somebody wants to see the program's stacks; TERM, INT, HUP and QUIT mean the
-/// end. The end of stdin means the same, and so does its silence for half a minute: nobody is there any more
-/// who could say "leave".
+/// Signals: USR1 and USR2 are passed on to the program, unless sent by slurmstepd, which signals every
+/// process of a step itself. The first ALRM means "stop", a later one "leave". URG, in a step without a
+/// launcher, means that another rank has failed (other processes ignore URG by default). ABRT from
+/// dtrain-launch's mpirun asks for the program's stacks. TERM, INT, HUP and QUIT end the worker. End-of-file
+/// on stdin ends it too, and so does silence on stdin for half a minute, since then nobody is left who could
+/// say "leave".
 class Commands {
   public:
     enum class Source { signals, signals_of_launcher, signals_and_stdin, signals_in_step };
 
-    /// @param timeout with a launcher that says nothing on stdin
+    /// @param timeout maximum silence on stdin before the launcher is taken for dead
     explicit Commands(Source source, std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
-    /// For poll(): what becomes readable when there is something to take.
+    /// Descriptors for poll() that become readable when a command has arrived.
     std::array<pollfd, 2> sources() const;
 
-    /// Limit for poll(): take() wants to be called that often, also when nothing comes; -1: not at all.
+    /// Timeout for poll() in ms: take() must be called at least this often even without input. -1: no limit.
     int ms_to_next_poll() const;
 
-    /// Everything that has come; does not wait.
+    /// All commands that have arrived; does not block.
     std::vector<cluster::Command> take();
 
-    /// Waits until something has come; false when nothing has within `limit`.
+    /// Waits until a command arrives; false if none arrives within `limit`.
     bool wait(std::chrono::milliseconds limit) const;
 
   private:
@@ -55,7 +55,7 @@ class Commands {
     std::chrono::steady_clock::time_point last_poll_ = std::chrono::steady_clock::now();
 };
 
-/// Holds the signals above back until an Commands takes them.
+/// Blocks the signals above until a Commands object takes them.
 void hold_signals(Commands::Source source);
 
 }  // namespace dtrain::worker

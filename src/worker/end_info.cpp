@@ -69,7 +69,7 @@ std::string info_of_end(const ExitStatus& ended, const std::optional<OomKills>& 
                         const std::optional<SharedMemory>& shared_memory,
                         const std::optional<std::string>& too_many_processes,
                         const std::optional<std::string>& no_room_for_log) {
-    // A shell tells the signal that ended its command as a status.
+    // A shell reports the signal that ended its command as an exit status.
     const auto ended_by = [&](int signal) { return ended.shell_status() == 128 + signal; };
     std::vector<std::string> info;
     if (kills && kills->count > 0)

@@ -19,26 +19,27 @@ struct SharedMemory {
     std::int64_t free_bytes = 0;
 };
 
-/// The size of /dev/shm here, if there is one.
+/// The size of /dev/shm on this machine, if it exists.
 std::optional<SharedMemory> shared_memory();
 
-/// Why there is no room for more beside a log, in words, or nothing. Finds it out by writing a file there.
+/// A message if the disk of this log is full, else nothing. Tests it by writing a file beside the log.
 std::optional<std::string> no_room_for(const std::filesystem::path& log);
 
-/// "the kernel logged Xid 79 of GPU ..." for each, the first few: one error has others follow. Pure.
+/// "the kernel logged Xid 79 of GPU ..." for each of the first few errors; one error often causes others.
+/// Pure.
 std::vector<std::string> xid_info(const std::vector<topology::Xid>& xids);
 
-/// Adds what has come to those that are known. @return the info that these have more now
+/// Adds the new errors to the known ones. @return the lines that xid_info() gains by them
 std::vector<std::string> new_xid_info(std::vector<topology::Xid>& known,
                                       const std::vector<topology::Xid>& come);
 
-/// What only a program's own machine knows about its end: whether the OOM killer did it, which errors of GPUs
-/// the kernel logged, whether a limit of processes was reached, shared memory or its log's disk is full.
-/// "" when it knows nothing that matters. Pure.
-/// @param kills by the OOM killer while the program ran; nothing: not known
+/// What only the program's own machine knows about its end: whether the OOM killer ended it, which GPU errors
+/// the kernel logged, whether a process limit was reached, whether shared memory or the log's disk is full.
+/// "" if none of these applies. Pure.
+/// @param kills by the OOM killer while the program ran; nothing: unknown
 /// @param xids while the program ran
-/// @param too_many_processes as PidsWatch has it
-/// @param no_room_for_log as no_room_for() has it
+/// @param too_many_processes from PidsWatch
+/// @param no_room_for_log from no_room_for()
 std::string info_of_end(const ExitStatus& ended, const std::optional<OomKills>& kills,
                         const std::vector<topology::Xid>& xids,
                         const std::optional<SharedMemory>& shared_memory,

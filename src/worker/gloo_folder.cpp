@@ -31,7 +31,7 @@ std::string content_of(const FileDescriptor& file) {
     return text;
 }
 
-/// One rank decides, the others read it.
+/// The first rank writes a random mark; the others read it.
 std::string agreed_mark(const FileDescriptor& file, const std::string& job) {
     while (::flock(file.get(), LOCK_EX) != 0 && errno == EINTR) continue;
     const auto text = content_of(file);

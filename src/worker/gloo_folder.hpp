@@ -9,15 +9,15 @@
 
 namespace dtrain::worker {
 
-/// Paddle's PADDLE_GLOO_FS_PATH for a job that dtrain-launch has not planned: the same for all ranks that
-/// have the same folder of logs, and known to nobody else before. The ranks find it in a file there.
-/// @param job its id
+/// Paddle's PADDLE_GLOO_FS_PATH for a job that dtrain-launch has not planned: the same for all ranks with the
+/// same log folder, and not predictable by others. The ranks agree on it through a file in the log folder.
+/// @param job job id
 std::string gloo_folder(const std::filesystem::path& log_dir, const std::string& job, LogFolders folders);
 
-/// The line of `job` in the text of that file, without its name, or "". Pure.
+/// The mark of `job` in the text of that file, or "". Pure.
 std::string gloo_mark(const std::string& text, const std::string& job);
 
-/// The text with a line for `job`; of the oldest lines some go. Pure.
+/// The text with a line for `job` appended; the oldest lines are dropped once there are too many. Pure.
 std::string with_gloo_mark(const std::string& text, const std::string& job, const std::string& mark);
 
 }  // namespace dtrain::worker

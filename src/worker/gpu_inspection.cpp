@@ -27,7 +27,7 @@ void inspect(const std::optional<std::string>& cuda_visible_devices, const FileD
         for (const auto& warning : gpu_warnings(gpus, topology::discover(), cuda_visible_devices))
             write_all(answers.get(), one_line(warning) + "\n");
     } catch (const std::exception&) {
-        // The job runs without this advice.
+        // The job runs without these warnings.
         return;
     }
 }

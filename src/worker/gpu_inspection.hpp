@@ -13,26 +13,26 @@
 
 namespace dtrain::worker {
 
-/// A sentence for each issue of the GPUs that a program with this CUDA_VISIBLE_DEVICES is shown; of all
-/// where the machine does not tell which these are. Pure.
+/// One sentence per issue of the GPUs that a program with this CUDA_VISIBLE_DEVICES sees; of all GPUs if the
+/// machine does not tell which ones these are. Pure.
 std::vector<std::string> gpu_warnings(const std::vector<topology::GpuHealth>& gpus,
                                       const topology::Machine& machine,
                                       const std::optional<std::string>& cuda_visible_devices);
 
-/// Looks at the GPUs of a program while that starts. Nobody waits for the inspection, as a broken GPU may
-/// take minutes to answer.
+/// Inspects the GPUs of a program in the background while it starts: a broken GPU may take minutes to answer.
 class GpuInspection {
   public:
     explicit GpuInspection(std::optional<std::string> cuda_visible_devices);
     GpuInspection(const GpuInspection&) = delete;
     GpuInspection& operator=(const GpuInspection&) = delete;
-    /// Gives an inspection that is under way a second: a process should not end under it.
+    /// Gives a running inspection one second to finish, so that the process does not exit in the middle of
+    /// it.
     ~GpuInspection();
 
-    /// Readable when take() has something to do; -1 when the inspection is over.
+    /// Readable when take() has something to do; -1 once the inspection is finished.
     int fd() const { return answers_.get(); }
 
-    /// The warnings, at the end of the inspection.
+    /// The warnings; complete when the inspection is finished.
     std::vector<std::string> take();
 
   private:

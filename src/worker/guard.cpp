@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kill_again{100};  // a tree that forks while it is killed needs more than one round
+constexpr milliseconds kill_again{100};  // a tree that forks while being killed needs several rounds
 
 struct Command {
     enum class Kind { forward, stop };
@@ -31,7 +31,7 @@ struct Command {
     int signal;
 };
 
-/// In the program's process, up to exec.
+/// Runs in the program's process, up to exec.
 [[noreturn]] void become_program(const GuardedProgram& program, pid_t guard, int error_pipe) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -48,7 +48,7 @@ struct Command {
     ::_exit(127);
 }
 
-/// The guard's own life. Everything it does is a reaction to one of two descriptors or a deadline.
+/// The guard's event loop. It only reacts to two descriptors and a deadline.
 class GuardLife {
   public:
     GuardLife(GuardedProgram program, int socket) : program_(std::move(program)), socket_(socket) {}
@@ -74,7 +74,7 @@ class GuardLife {
     }
 
   private:
-    /// Lets go of everything that belongs to the launcher: its session, its process group, its pipes.
+    /// Detaches from everything that belongs to the launcher: session, process group, pipes.
     void detach() {
         ::setsid();
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -86,7 +86,7 @@ class GuardLife {
             if (fd != socket_ && fd != output) ::close(fd);
     }
 
-    /// False when there is no process for it.
+    /// False if no process can be created.
     bool start_program() {
         Pipe exec_error = Pipe::open();
         const pid_t guard = ::getpid();
@@ -132,7 +132,7 @@ class GuardLife {
         signal_descendants(SIGCONT);  // a stopped process cannot end
     }
 
-    /// Collects what has ended; false when nothing is left.
+    /// Reaps ended processes; false if no child is left.
     bool reap() {
         for (;;) {
             int status = 0;
@@ -142,7 +142,7 @@ class GuardLife {
             if (ended == pid_) {
                 pid_ = 0;
                 tell({.kind = GuardEvent::Kind::ended, .pid = ended, .wait_status = status});
-                stop(SIGTERM);  // what the program left behind
+                stop(SIGTERM);  // ends what the program left behind
             }
         }
     }
@@ -155,7 +155,7 @@ class GuardLife {
 
     GuardedProgram program_;
     int socket_;
-    pid_t pid_ = 0;  // the program while it lives
+    pid_t pid_ = 0;  // the program's pid while it runs
     bool ending_ = false;
     bool worker_gone_ = false;
     Clock::time_point kill_at_;

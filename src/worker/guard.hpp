@@ -13,11 +13,12 @@
 #include "base/files.hpp"
 #include "base/subprocess.hpp"
 
-/// The guard: a small process between worker and program, in a session of its own.
+/// The guard: a small process between worker and program, in its own session.
 ///
-/// mpirun and srun signal and kill a rank's whole process group; the guard is outside it. It is the program's
-/// parent and a subreaper, so it sees everything the program ever starts. The worker's death reaches it as
-/// end-of-file on their socket; then, and when told to, it ends the whole tree: SIGTERM, grace, SIGKILL.
+/// mpirun and srun signal and kill a rank's whole process group; the guard is outside of it. It is the
+/// program's parent and a subreaper, so it sees every process that the program ever starts. If the worker
+/// dies, the guard reads end-of-file on their socket. Then, or on request, it ends the whole process tree:
+/// SIGTERM, grace time, SIGKILL.
 namespace dtrain::worker {
 
 struct GuardedProgram {
@@ -28,16 +29,16 @@ struct GuardedProgram {
     std::chrono::milliseconds grace{0};
 };
 
-/// What the guard tells the worker.
+/// An event that the guard reports to the worker.
 struct GuardEvent {
     enum class Kind { started, cannot_execute, ended };
     Kind kind = Kind::started;
-    pid_t pid = 0;        ///< started: the program
+    pid_t pid = 0;        ///< started: pid of the program
     int error = 0;        ///< cannot_execute: errno
-    int wait_status = 0;  ///< ended: as waitpid gives it
+    int wait_status = 0;  ///< ended: status from waitpid
 };
 
-/// The worker's side.
+/// The worker's interface to the guard.
 class Guard {
   public:
     /// Forks the guard, which starts the program.
@@ -47,19 +48,19 @@ class Guard {
 
     pid_t pid() const { return pid_; }
 
-    /// Readable when there is news or the guard is gone.
+    /// Readable when an event has arrived or the guard has exited.
     int fd() const { return socket_.get(); }
 
-    /// The next news, or nothing when the guard is gone. Blocks when fd() is not readable.
+    /// The next event; nothing if the guard has exited. Blocks while fd() is not readable.
     std::optional<GuardEvent> read_event();
 
-    /// Passes a signal on to the program itself, not to what it started.
+    /// Forwards a signal to the program itself, not to its children.
     void forward(int signal);
 
-    /// Ends the whole tree, with `signal` first and SIGKILL after the grace time.
+    /// Ends the whole tree: first `signal`, then SIGKILL after the grace time.
     void stop(int signal);
 
-    /// Reaps the guard; false when it did not end by itself with 0 (somebody killed it).
+    /// Reaps the guard; false if it did not exit by itself with status 0 (it was killed).
     bool reap();
 
   private:
@@ -67,8 +68,8 @@ class Guard {
     FileDescriptor socket_;
 };
 
-/// Ends all descendants of this process in the same way, for when the guard itself was killed; returns when
-/// none is left.
+/// Ends all descendants of this process in the same way, for when the guard was killed. Returns once none is
+/// left.
 void end_descendants(std::chrono::milliseconds grace);
 
 }  // namespace dtrain::worker

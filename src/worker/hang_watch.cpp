@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 milliseconds cpu_time_below(pid_t guard) {
     milliseconds total{0};
     auto processes = descendants_of(guard);
-    processes.push_back(guard);  // has waited for those that ended without a parent
+    processes.push_back(guard);  // includes time of the orphans that it has reaped
     for (const auto pid : processes)
         if (const auto stat = stat_of(pid)) total += stat->cpu_time;
     return total;
@@ -52,7 +52,7 @@ bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
     const auto now = Idleness::Clock::now();
     if (now < next_poll_) return false;
     next_poll_ = now + idleness_.interval();
-    // What a process used that its parent never waited for vanishes with it from the sum.
+    // The CPU time of a process that its parent never waited for disappears from the sum when it ends.
     const auto shown = cpu_time_below(guard);
     cpu_time_ += std::max(milliseconds{0}, shown - cpu_time_shown_);
     cpu_time_shown_ = shown;

@@ -13,7 +13,7 @@
 
 namespace dtrain::worker {
 
-/// Notices that a program and all it started do nothing any more, and then where they are.
+/// Detects that a program and all its descendants are idle, and then collects where they are.
 class HangWatch {
   public:
     /// @param stacks_file is written each time the program becomes idle
@@ -26,9 +26,9 @@ class HangWatch {
         std::string where;  ///< the innermost call of the program's main thread
     };
 
-    /// Call when ms_to_next_poll() have passed or stacks_fd() is readable. The finding is repeated from poll
-    /// to poll once the program has been idle: a message may get lost on its way.
-    /// @param output bytes that the program has printed
+    /// Call after ms_to_next_poll() or when stacks_fd() is readable. Once the program has been idle, every
+    /// sample returns a finding, since a report may get lost.
+    /// @param output bytes that the program has printed so far
     std::optional<Finding> poll(pid_t guard, pid_t program, std::uintmax_t output);
 
     int ms_to_next_poll() const;
@@ -44,8 +44,8 @@ class HangWatch {
     Environment environment_;
     Idleness idleness_;
     Idleness::Clock::time_point next_poll_;
-    std::chrono::milliseconds cpu_time_{0};        // of the tree so far
-    std::chrono::milliseconds cpu_time_shown_{0};  // by those of it that were there at the last poll
+    std::chrono::milliseconds cpu_time_{0};        // of the tree since its start
+    std::chrono::milliseconds cpu_time_shown_{0};  // of the processes that existed at the last poll
     std::unique_ptr<StackCollection> collection_;
     std::optional<std::string> where_;
     bool reported_idle_ = false;

@@ -14,7 +14,7 @@ namespace {
 constexpr int samples_in_timeout = 8;
 constexpr milliseconds shortest_interval{20};
 constexpr milliseconds max_interval{10'000};
-constexpr int late = 3;  // intervals
+constexpr int late = 3;  // in intervals
 
 }  // namespace
 

@@ -8,14 +8,14 @@
 
 namespace dtrain::worker {
 
-/// What a rank's processes have done so far.
+/// What a rank's processes have done since their start.
 struct Activity {
     std::chrono::milliseconds cpu_time{0};
     std::uintmax_t output = 0;  ///< bytes
 };
 
-/// Decides from samples at a rank whether it still does anything: it does not when for the whole of `timeout`
-/// nothing was printed and less than 1% of one core was used. Knows no clock of its own.
+/// Decides from samples whether a rank is idle: for the whole of `timeout` nothing was printed and less than
+/// 1% of one core was used. Has no clock of its own.
 class Idleness {
   public:
     using Clock = std::chrono::steady_clock;
@@ -25,12 +25,12 @@ class Idleness {
     /// How often to sample.
     std::chrono::milliseconds interval() const;
 
-    /// Takes a sample. One that comes much later than interval() says nothing about the time before it: the
-    /// whole job may have been suspended.
+    /// Adds a sample. One that comes much later than interval() discards the earlier ones: the whole job may
+    /// have been suspended.
     void sample(Activity activity, Clock::time_point now);
 
     bool idle() const { return idle_; }
-    /// How long nothing had been done at the last sample, when idle.
+    /// How long the rank had been idle at the last sample. Valid only when idle.
     std::chrono::milliseconds idle_time() const;
 
   private:

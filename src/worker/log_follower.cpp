@@ -71,7 +71,7 @@ void LogFollower::note_rotation() {
     want_to_write();
 }
 
-/// A deleted file that stays open goes on filling the disk that the log is to leave free.
+/// A deleted file that stays open keeps using disk space that the log's size limit should free.
 void LogFollower::skip_what_is_deleted() {
     while (files_.size() > files_on_disk) {
         skipped_ += std::max<off_t>(0, size_of(files_.front()) - shown_);
@@ -79,8 +79,7 @@ void LogFollower::skip_what_is_deleted() {
     }
 }
 
-/// Bytes that were shown beyond a file's end are those of an unfinished line, which moved on to the next
-/// file.
+/// If more bytes were shown than the file has, they belong to an unfinished line that moved to the next file.
 void LogFollower::begin_next_file() {
     shown_ = std::max<off_t>(0, shown_ - size_of(files_.front()));
     files_.pop_front();
@@ -92,7 +91,7 @@ void LogFollower::write_piece() {
                          skipped));
         return;
     }
-    // A pipe that polls writable takes PIPE_BUF bytes at once.
+    // A pipe that polls writable accepts PIPE_BUF bytes without blocking.
     std::array<char, PIPE_BUF> piece;
     const auto got = ::pread(files_.front().get(), piece.data(), piece.size(), shown_);
     if (got > 0)
@@ -112,7 +111,7 @@ void LogFollower::show_lines(std::string_view bytes) {
     const bool complete = to_the_end && (draining_ || files_.size() > 1);
     const auto lines = prefixed_lines(bytes, prefix_, PIPE_BUF, complete);
     if (lines.taken == 0)
-        pending_ = false;  // the rest of the line is not there yet
+        pending_ = false;  // the rest of the line has not arrived yet
     else if (show(lines.text))
         shown_ += static_cast<off_t>(lines.taken);
 }

@@ -16,7 +16,8 @@ namespace {
 
 OpenedLog opened(const std::filesystem::path& log, const LogPolicy& policy) {
     auto opened = open_log_file(log, policy.mode, policy.folders);
-    // The umask does not count, nor what an earlier job chose; but a link to /dev/null stays what it is.
+    // The mode must not depend on the umask or on an earlier job. A link to a device such as /dev/null stays
+    // unchanged.
     struct stat info {};
     if (!opened.file.valid() || ::fstat(opened.file.get(), &info) != 0 || !S_ISREG(info.st_mode))
         return opened;

@@ -14,20 +14,19 @@ namespace dtrain::worker {
 
 /// How a rank keeps its log.
 struct LogPolicy {
-    mode_t mode = 0600;      ///< private: programs print paths, hosts, now and then a key
-    bool overwrite = false;  ///< begin anew instead of appending to what earlier jobs wrote
-    /// Bytes from which on the log becomes `<log>.1` and begins again. Without a limit the program writes
-    /// into the file itself; with one the worker does, from a pipe.
+    mode_t mode = 0600;      ///< private: programs print paths, host names, sometimes keys
+    bool overwrite = false;  ///< truncate instead of appending to the output of earlier jobs
+    /// Size in bytes at which the log is renamed to `<log>.1` and a new one begins. Without a limit the
+    /// program writes directly into the file; with a limit the worker writes, reading from a pipe.
     std::optional<std::uintmax_t> max_size;
     LogFolders folders = LogFolders::own;
 };
 
-/// The log opened for reading and appending, with the permissions of the policy also when it was there
-/// before.
+/// Opens the log for reading and appending, and sets the policy's permissions even if it already existed.
 /// @throws UsageError naming the file
 FileDescriptor open_log(const std::filesystem::path& log, const LogPolicy& policy);
 
-/// The same, but not valid when it fails; errno tells why.
+/// The same, but returns an invalid descriptor on failure, with errno set.
 FileDescriptor try_open_log(const std::filesystem::path& log, const LogPolicy& policy);
 
 }  // namespace dtrain::worker

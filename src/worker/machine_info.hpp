@@ -12,7 +12,7 @@
 
 #include "topology/gpu_health.hpp"
 
-/// Small sums over a machine that both forms of the report show.
+/// Small helpers on a machine that both forms of the report use.
 namespace dtrain::worker {
 
 inline int packages_of(const topology::Machine& machine) {
@@ -34,21 +34,22 @@ inline std::vector<int> numa_nodes_near(const topology::Machine& machine, const 
     return {nodes.begin(), nodes.end()};
 }
 
-/// The adapter that a rank with this GPU alone would get, or "".
+/// The adapter that a rank with only this GPU would get, or "".
 inline std::string adapter_near(const topology::Machine& machine, const topology::Gpu& gpu) {
     if (machine.allowed.empty()) return "";
     const std::vector<std::vector<int>> one_rank = {{gpu.index}};
     return topology::place(machine, one_rank).front().adapter;
 }
 
-/// Null when the driver tells nothing of this GPU.
+/// Null if the driver reports nothing about this GPU.
 inline const topology::GpuHealth* health_of(const topology::Gpu& gpu,
                                             const std::vector<topology::GpuHealth>& health) {
     const auto found = std::ranges::find(health, gpu.pci, &topology::GpuHealth::pci);
     return found == health.end() ? nullptr : &*found;
 }
 
-/// GPUs of which the driver tells, and the machine does not: where it shows a container none of its buses.
+/// GPUs that the driver reports but the machine's topology does not, for example in a container without their
+/// buses.
 inline std::vector<topology::GpuHealth> other_gpus(const topology::Machine& machine,
                                                    const std::vector<topology::GpuHealth>& health) {
     std::vector<topology::GpuHealth> others;

@@ -19,11 +19,11 @@ namespace dtrain::worker {
 namespace {
 
 struct Flavour {
-    std::string_view mark;  ///< what the library's or mpirun's text has
+    std::string_view mark;  ///< substring of the library's or mpirun's version text
     std::string_view name;
 };
 
-// Derivatives come before MPICH, whose name some of them carry, too.
+// Derivatives of MPICH come before MPICH, since some of them contain its name.
 constexpr std::array flavours = {
     Flavour{"Open MPI", "Open MPI"},     Flavour{"Intel(R) MPI", "Intel MPI"},
     Flavour{"CRAY MPICH", "Cray MPICH"}, Flavour{"MVAPICH2", "MVAPICH2"},
@@ -35,7 +35,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// The first "4.1.4" or "2021.9" in the text, with what belongs to it ("5.0.0rc1").
+/// The first version such as "4.1.4" or "2021.9" in the text, with its suffix ("5.0.0rc1").
 std::string first_version(std::string_view text) {
     for (std::size_t begin = 0; begin < text.size(); ++begin) {
         if (!is_digit(text[begin])) continue;
@@ -74,7 +74,7 @@ void find_mpirun(MpiReport& mpi, const Environment& environment) {
         const auto captured = run_and_capture(options, std::chrono::seconds(5));
         if (captured.status.success()) mpi.mpirun_version = mpirun_version_of(captured.out);
     } catch (const UsageError&) {
-        // A file that PATH finds and that cannot be executed tells no version.
+        // mpirun is in PATH but cannot be executed: its version is unknown.
         mpi.mpirun_version.clear();
     }
 }
@@ -102,7 +102,7 @@ std::vector<NcclReport::Setting> nccl_settings(const Environment& environment) {
 
 MpiReport mpi_of(std::string_view library_version) {
     MpiReport report = flavour_and_version(library_version);
-    if (report.flavour.empty())  // one that dtrain does not know: its own words, up to the end of the line
+    if (report.flavour.empty())  // unknown to dtrain: its own text, up to the end of the line
         report.flavour = trimmed(library_version.substr(0, library_version.find('\n')));
     return report;
 }

@@ -170,7 +170,7 @@ std::string as_json(const MachineReport& report) {
           {"nccl_cuda", or_null(versions.gpu.nccl_cuda)},
           {"onednn", or_null(versions.onednn)}}},
     };
-    // The environment may hold bytes that are no UTF-8; a report must not fail for it.
+    // The environment may contain bytes that are not UTF-8; the report must not fail because of them.
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

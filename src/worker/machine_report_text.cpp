@@ -24,7 +24,7 @@ std::string or_else(const std::string& text, std::string_view otherwise) {
     return text.empty() ? std::string(otherwise) : text;
 }
 
-/// A label in front of the first line, the others below each other.
+/// Puts the label before the first line and the other lines below it.
 void add(std::string& out, std::string_view label, const std::vector<std::string>& lines) {
     for (std::size_t i = 0; i < lines.size(); ++i)
         out += fmt::format("{:<{}} {}\n", i == 0 ? label : "", label_width, lines[i]);

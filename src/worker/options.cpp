@@ -34,7 +34,7 @@ mode_t mode_of(const std::string& octal) {
     return *mode;
 }
 
-/// The options of dtrain-worker, and what a command line says for them.
+/// The options of dtrain-worker and the values that a command line gives them.
 struct CommandLine {
     Options options;
     double grace_s = default_grace_seconds;
@@ -165,8 +165,9 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
         options.command = {"--print-completion=" + args.shell};
     } else if (dashes != arguments.end()) {
         if (!options.command.empty())
-            throw UsageError(fmt::format("unknown option or arg \"{}\" before --; see dtrain-worker --help",
-                                         options.command.front()));
+            throw UsageError(
+                fmt::format("unknown option or argument \"{}\" before --; see dtrain-worker --help",
+                            options.command.front()));
         options.task = Options::Task::supervise;
         options.command.assign(dashes + 1, arguments.end());
         if (options.command.empty())

@@ -15,26 +15,26 @@
 
 namespace dtrain::worker {
 
-/// What one dtrain-worker was asked to do.
+/// The command line of dtrain-worker.
 struct Options {
     enum class Task {
         native_job,
         supervise,
-        info  ///< what the native program prints: the machine, the manual page, a completion script
+        info  ///< output of the native program: machine report, manual page, completion script
     };
     Task task = Task::native_job;
-    std::vector<std::string> command;  ///< the program and its arguments, or those of the native job
+    std::vector<std::string> command;  ///< the program and its arguments, or the arguments of the native job
     std::string log_dir = "log";
     LogPolicy log;
-    /// Whose output is on the console too; not given: that of the rank that speaks for the job.
+    /// Ranks whose output is also shown on the console; not set: the rank that speaks for the job.
     std::optional<cluster::RankList> show;
-    std::vector<std::string> wrap;  ///< arguments that stand before the command
+    std::vector<std::string> wrap;  ///< arguments to put before the command
     cluster::RankList wrap_ranks = cluster::RankList::all();
-    std::string setup;                          ///< shell commands before the program
-    std::chrono::milliseconds hang_timeout{0};  ///< 0: a program may be idle
+    std::string setup;                          ///< shell commands to run before the program
+    std::chrono::milliseconds hang_timeout{0};  ///< 0: no hang detection
     std::chrono::milliseconds grace{0};
     std::optional<int> start_port;
-    std::string role;  ///< "server", "worker", "heter_worker"; "": told by the rank, or a trainer
+    std::string role;  ///< "server", "worker", "heter_worker"; "": derived from the rank, or trainer
     bool bind = true;
 };
 
@@ -48,8 +48,7 @@ struct ParsedOptions {
 /// @throws UsageError with one line.
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment);
 
-/// The part of the manual page that is about dtrain-worker itself; the options of a job are for the native
-/// program to add.
+/// The part of the manual page about dtrain-worker itself; the native program adds the job options.
 ManualPage manual_page();
 
 }  // namespace dtrain::worker

@@ -6,18 +6,18 @@
 
 namespace dtrain::worker {
 
-/// A program's output on its way through a pipe into a log of bounded size.
+/// Passes a program's output from a pipe into a log of bounded size.
 class PipedLog {
   public:
     explicit PipedLog(RotatingLog log);
 
-    /// What the program writes into; the pipe ends when all that have it are gone.
+    /// The end that the program writes into; the pipe ends when all processes that hold it are gone.
     FileDescriptor take_write_end() { return std::move(pipe_.write_end); }
 
-    /// Readable when there is output; -1 after the end.
+    /// Readable when there is output; -1 after the end of the pipe.
     int fd() const { return pipe_.read_end.get(); }
     void take_piece() { take(); }
-    /// What has arrived already, when nothing more will.
+    /// Takes what is still in the pipe; call when the program has ended.
     void take_rest();
 
     RotatingLog& log() { return log_; }

@@ -49,7 +49,7 @@ void RotatingLog::append_fitting(std::string_view bytes) {
         if (last_line_end != std::string_view::npos) {
             write(bytes.substr(0, last_line_end + 1));
             bytes.remove_prefix(last_line_end + 1);
-        } else if (line_begin_ == 0) {  // no file can hold this line
+        } else if (line_begin_ == 0) {  // the line is longer than a whole file
             write(bytes.substr(0, fitting));
             bytes.remove_prefix(fitting);
         }

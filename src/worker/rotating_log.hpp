@@ -12,19 +12,19 @@
 
 namespace dtrain::worker {
 
-/// A log of bounded size that this process writes: `log`, and before it `log`.1, each of at most
-/// LogPolicy::max_size bytes. Files change between lines; only a line that no file can hold is cut.
+/// A log of bounded size that this process writes: `log` and its predecessor `log`.1, each of at most
+/// LogPolicy::max_size bytes. Rotates between lines; only a line that is longer than a file is cut.
 class RotatingLog {
   public:
-    /// @param policy with a max_size
-    /// @throws UsageError when the log cannot be written
+    /// @param policy must have a max_size
+    /// @throws UsageError if the log cannot be written
     RotatingLog(std::filesystem::path log, const LogPolicy& policy);
 
-    /// Called after each change of files.
+    /// Sets the function to call after each rotation.
     void on_rotation(std::function<void()> callback) { rotated_ = std::move(callback); }
 
-    /// Writes also what is not a whole line yet. What a full disk refuses is lost; the log tells so as soon
-    /// as it can be written again.
+    /// Also writes unfinished lines. Bytes that a full disk refuses are lost; the log says so as soon as it
+    /// can be written again.
     void append(std::string_view bytes);
 
     const std::filesystem::path& path() const { return log_; }
@@ -45,8 +45,8 @@ class RotatingLog {
     FileDescriptor file_;
     std::function<void()> rotated_;
     std::uintmax_t size_ = 0;
-    std::uintmax_t line_begin_ =
-        0;  ///< of the unfinished line at the end of the file; size_ when there is none
+    /// Start of the unfinished line at the end of the file; size_ if there is none.
+    std::uintmax_t line_begin_ = 0;
     std::uintmax_t taken_ = 0;
     std::uintmax_t unreported_loss_ = 0;
     int first_error_ = 0;

@@ -53,7 +53,7 @@ namespace {
 
 using cluster::Event;
 
-/// Becomes dtrain-native: the same process, so that mpirun sees the rank it started.
+/// Replaces this process with dtrain-native: the pid stays the one that mpirun started.
 [[noreturn]] void become_native(const std::string& command, const std::vector<std::string>& arguments,
                                 const Environment& variables) {
     const auto program =
@@ -65,7 +65,7 @@ using cluster::Event;
                             std::strerror(error)));
 }
 
-/// Everything about this rank that is settled before anything starts.
+/// Everything about this rank that is decided before anything starts.
 class Rank {
   public:
     Rank(Options options, const Environment& environment)
@@ -80,7 +80,7 @@ class Rank {
             commands_from_ = Commands::Source::signals_in_step;
         else if (under_launcher_)
             commands_from_ = Commands::Source::signals_of_launcher;
-        // Another rank may fail, and the launcher say "stop", before this one is ready to hear it.
+        // Another rank may fail, or the launcher say "stop", before this one is ready for it.
         if (under_launcher_ || commands_from_ == Commands::Source::signals_in_step)
             hold_signals(commands_from_);
         assign();
@@ -100,7 +100,7 @@ class Rank {
     int supervise_program() {
         GuardedProgram program{.argv = wrapped_command(), .grace = options_.grace};
         remove_leftovers_of_dead_jobs();
-        // An open claim on the ports until the program is about to start.
+        // Keeps the ports reserved until just before the program starts.
         HeldPorts held;
         std::filesystem::path log;
         std::optional<RotatingLog> bounded_log;
@@ -151,16 +151,16 @@ class Rank {
     }
 
   private:
-    /// For a node that has no launcher of its own.
+    /// On a node without a launcher of its own.
     void remove_leftovers_of_dead_jobs() const {
         if (identity_.local_rank != 0) return;
         try {
             remove_leftovers(leftover_places(inherited_));
-        } catch (const UsageError&) {  // no place for temporary files: a rank needs none
+        } catch (const UsageError&) {  // no folder for temporary files, which a rank does not need
         }
     }
 
-    /// That of this node's launcher, where it has one that follows node 0's.
+    /// The command of this node's own dtrain-launch, if it runs one as an agent of node 0's.
     void take_own_command() {
         if (const auto own = cluster::get_long(inherited_, "DTRAIN_NODE_PROGRAM"))
             options_.command = shell_args(*own);
@@ -195,7 +195,7 @@ class Rank {
         mask_ = apply ? bind_here(assignment_.cpus, assignment_.numa_nodes) : CpuSet::of_this_thread();
     }
 
-    /// The GPUs that this node shows, or those of them that the launcher chose by their positions.
+    /// The GPUs visible on this node, or the subset that the launcher selected by index.
     std::vector<topology::VisibleGpu> gpus_of_node(const topology::Machine& machine) {
         auto visible = topology::visible_gpus(machine, inherited_.get("CUDA_VISIBLE_DEVICES"));
         const auto select = inherited_.get("DTRAIN_SELECT");
@@ -207,14 +207,15 @@ class Rank {
         return selected;
     }
 
-    /// An mpirun without PBS support leaves the nodes' names to the file that PBS wrote.
+    /// An mpirun without PBS support does not announce the node names; they are in the file that PBS wrote.
     void name_hosts_by_pbs() {
         const auto path = inherited_.get("PBS_NODEFILE");
         const auto nodes = path ? read_file(*path) : std::nullopt;
         if (nodes) identity_ = cluster::with_hosts(identity_, cluster::parse_hostfile(*nodes), host_name());
     }
 
-    /// mpirun and hydra bind each rank by itself, their daemon not; what it may use is what all ranks have.
+    /// mpirun and hydra bind each rank but not their daemon, so the daemon's mask is what all ranks have
+    /// together.
     CpuSet given_cpus() const {
         const bool binds_ranks = identity_.launcher == cluster::Launcher::open_mpi ||
                                  identity_.launcher == cluster::Launcher::hydra;
@@ -260,7 +261,7 @@ class Rank {
         return servers_ ? identity_.rank == static_cast<int>(servers_->servers.size()) : identity_.rank == 0;
     }
 
-    /// Several ranks on one console need names.
+    /// Lines of several ranks on one console are prefixed with the rank.
     std::optional<std::string> console_prefix() const {
         const bool shown = options_.show ? options_.show->contains(identity_.rank) : speaks_for_the_job();
         if (!shown) return std::nullopt;
@@ -302,7 +303,7 @@ class Rank {
         return variables;
     }
 
-    /// The launcher has written it, but perhaps not where this node can see it.
+    /// The launcher has already written this file, but possibly where this node cannot see it.
     std::string endpoints_file_in(const std::filesystem::path& log_dir) const {
         const auto path = log_dir / "endpoints.log";
         const auto text = cluster::endpoints_file(endpoints_.trainers);
@@ -325,7 +326,7 @@ class Rank {
                                                         : 0);
     }
 
-    /// An MPI rank that spins while it waits starves the others on its processors.
+    /// An MPI rank that busy-waits starves other ranks on the same processors.
     void yield_when_shared(Environment& variables) const {
         if (assignment_.shared && !variables.has("OMPI_MCA_mpi_yield_when_idle"))
             variables.set("OMPI_MCA_mpi_yield_when_idle", "1");
@@ -342,15 +343,15 @@ class Rank {
         }
     }
 
-    /// Of ranks that throw an error together rank 0 says it, and a server says its own; either may be stopped
-    /// while it ends.
+    /// When ranks throw the same error together, rank 0 reports it; a server reports its own. Either may be
+    /// stopped while it exits.
     bool may_name_the_cause(const Event& event) const {
         if (event.kind == Event::Kind::exited) return true;
         const bool is_server = servers_ && identity_.rank < static_cast<int>(servers_->servers.size());
         return event.kind == Event::Kind::stopped && (identity_.rank == 0 || is_server);
     }
 
-    /// The launcher may not see this node's files.
+    /// Set if the launcher may not see this node's files.
     bool sends_texts() const { return inherited_.get_or("DTRAIN_TELL_OUTPUT", "0") == "1"; }
 
     void report_output(Event event, const std::filesystem::path& log) const {
@@ -371,7 +372,8 @@ class Rank {
         };
     }
 
-    /// Nothing was started. Under dtrain-launch an event tells; else one rank of the node speaks for all.
+    /// Called before anything was started. Under dtrain-launch reports an event; else one rank per node
+    /// prints the message.
     int give_up(const std::string& text, Event::Kind kind) const {
         const Event event{.kind = kind,
                           .rank = identity_.rank,
@@ -387,7 +389,7 @@ class Rank {
         }
         if (identity_.local_rank == 0)
             write_all(STDERR_FILENO, "dtrain-worker: " + text + "\n");
-        else  // mpirun drops what ranks say once one has failed: the speaker goes first
+        else  // mpirun drops the output of other ranks once one has failed: the speaker goes first
             std::this_thread::sleep_for(std::chrono::seconds(1));
         if (const auto notify_others = notifier(); notify_others && identity_.local_rank == 0)
             notify_others();
@@ -402,9 +404,9 @@ class Rank {
     std::vector<cluster::RankAssignment> of_node_;
     cluster::RankAssignment assignment_;
     CpuSet mask_;
-    std::string working_folder_;    ///< "": the one that mpirun or srun has chosen
-    std::string selected_ids_;      ///< of the GPUs that the launcher chose by position; "": it did not
-    std::uintmax_t log_begin_ = 0;  ///< of this run
+    std::string working_folder_;    ///< "": the one that mpirun or srun chose
+    std::string selected_ids_;      ///< ids of the GPUs that the launcher selected by index; "": no selection
+    std::uintmax_t log_begin_ = 0;  ///< offset where the output of this run begins
     bool under_launcher_ = false;
     Commands::Source commands_from_ = Commands::Source::signals;
 };

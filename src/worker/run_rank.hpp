@@ -9,8 +9,8 @@
 
 namespace dtrain::worker {
 
-/// What dtrain-worker does: one rank of a job. Returns its exit status.
-/// @param command how it was called, for messages
+/// Runs one rank of a job, the main function of dtrain-worker. Returns the exit status.
+/// @param command the program's name as it was called, for messages
 int run_rank(const std::string& command, const std::vector<std::string>& arguments,
              const Environment& environment);
 

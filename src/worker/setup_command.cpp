@@ -5,7 +5,7 @@
 namespace dtrain::worker {
 namespace {
 
-/// A shell that is no login shell may lack the function `module`, which Environment Modules and Lmod define.
+/// In a non-login shell the function `module` of Environment Modules or Lmod may be undefined.
 constexpr const char* before = R"(if ! type module >/dev/null 2>&1; then
     for file in /etc/profile.d/modules.sh /etc/profile.d/lmod.sh /etc/profile.d/z00_lmod.sh; do
         if [ -r $file ]; then . $file; fi

@@ -7,8 +7,8 @@
 
 namespace dtrain::worker {
 
-/// `argv` behind shell commands that prepare its environment, such as "module load cuda". The shell becomes
-/// the program; when one of the commands fails it ends with that command's status instead.
+/// Runs shell commands that prepare the environment, such as "module load cuda", before `argv`. The shell
+/// then execs the program; if one of the commands fails, it exits with that command's status instead.
 std::vector<std::string> with_setup(const std::string& commands, const std::vector<std::string>& argv);
 
 }  // namespace dtrain::worker

@@ -1,5 +1,4 @@
-// SPDX-FileCopyrightText: dtrain contributors
-// SPDX-License-Identifier: Apache-2.0
+//  0x00007f7c1d2cd3d5 in clock_nanosleep () from /lib/libc.so.6
 #include "worker/stacks.hpp"
 
 #include <algorithm>
@@ -62,7 +61,7 @@ std::optional<Stacks> ask(std::vector<std::string> argv, std::string (*top_of)(s
     return Stacks{.text = std::move(answer.out), .top = std::move(top)};
 }
 
-/// What the kernel tells without stopping anything.
+/// What the kernel reports without stopping the process.
 Stacks of_kernel(pid_t pid) {
     Stacks stacks;
     std::error_code error;
@@ -85,15 +84,14 @@ Stacks of_kernel(pid_t pid) {
     return stacks;
 }
 
-/// Without the arguments: they may hold what is nobody's business.
+/// Without the arguments, which may be confidential.
 std::string headline(pid_t pid) {
     std::error_code error;
     return fmt::format("==== pid {}: {} ({})\n", pid, content_of(proc(pid, "comm")),
                        fs::read_symlink(proc(pid, "exe"), error).string());
 }
 
-/// Of a process that a signal has stopped: how it goes on; else nothing. To be asked before a debugger stops
-/// it.
+/// How to continue a process that a signal has stopped; "" for any other. Call before a debugger stops it.
 std::string how_to_go_on(pid_t pid) {
     const auto state = value_of(read_file(proc(pid, "status")).value_or(""), "State:");
     return state.starts_with("T ")
@@ -101,10 +99,10 @@ std::string how_to_go_on(pid_t pid) {
                : "";
 }
 
-/// The child's whole life.
+/// Runs in the child process.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
                     const Environment& environment) {
-    // Its folder was looked at when the log was opened.
+    // The folder was checked when the log was opened.
     const auto out =
         try_open_log(file, {.mode = mode, .overwrite = true, .max_size = {}, .folders = LogFolders::any});
     const auto tools_until = Clock::now() + all_tools_limit;
@@ -141,7 +139,6 @@ std::string top_of_py_spy(std::string_view output) {
 std::string top_of_gdb(std::string_view output) {
     // The main thread comes last:
     // Thread 1 (Thread 0x7f7c (LWP 77) "python3"):
-    // #0  0x00007f7c1d2cd3d5 in clock_nanosleep () from /lib/libc.so.6
     bool in_main_thread = false;
     for (const auto& line : split(output, '\n')) {
         if (line.starts_with("Thread 1 ")) in_main_thread = true;
@@ -160,8 +157,7 @@ Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit) 
     if (is_python(pid))
         if (auto stacks = ask({"py-spy", "dump", "--pid", number}, top_of_py_spy, environment, limit))
             return *stacks;
-    // Neither somebody's settings nor a network decide how long it takes, and no string that is passed is
-    // shown.
+    // Time must not depend on user settings or a network, and string arguments must not be shown.
     std::vector<std::string> gdb{"gdb", "-nx", "-batch"};
     for (const auto* setting : {"debuginfod enabled off", "auto-load gdb-scripts off",
                                 "auto-load python-scripts off", "print frame-arguments none", "width 0"})

@@ -15,39 +15,39 @@
 
 namespace dtrain::worker {
 
-/// Where a process is, thread by thread, as py-spy (Python), else gdb, else the kernel tells it.
+/// Stack traces of a process, thread by thread, from py-spy (Python), else gdb, else the kernel.
 struct Stacks {
     std::string text;
     std::string top;  ///< the innermost call of the main thread, one line
 };
 
-/// @param tool_limit after which a tool is ended and the next one asked
+/// @param tool_limit time after which a tool is ended and the next one is tried
 Stacks stacks_of(pid_t pid, const Environment& environment, std::chrono::milliseconds tool_limit);
 
-/// The innermost call of the main thread in what `py-spy dump` printed; empty: none. Pure.
+/// The innermost call of the main thread in the output of `py-spy dump`; empty: none. Pure.
 std::string top_of_py_spy(std::string_view output);
-/// The same for gdb's `thread apply all bt`. Pure.
+/// The same for the output of gdb's `thread apply all bt`. Pure.
 std::string top_of_gdb(std::string_view output);
 
-/// All that a guard's program has started, that process first which it is about: behind the shells and
-/// wrappers, each with a single child, that only wait for it.
+/// All processes that a guard's program has started, the most relevant first: shells and wrappers that only
+/// wait for a single child come after that child.
 std::vector<pid_t> most_informative_first(pid_t guard, pid_t program);
 
-/// Writes the stacks of processes into a file. That happens in a child process, because it may take long and
-/// a worker must stay able to hear its signals.
+/// Writes the stacks of processes into a file. A child process does this, because it may take long and the
+/// worker must keep handling signals.
 class StackCollection {
   public:
-    /// @param processes the one that matters most first
+    /// @param processes most relevant first
     StackCollection(std::vector<pid_t> processes, std::filesystem::path file, mode_t mode,
                     Environment environment);
     StackCollection(const StackCollection&) = delete;
     StackCollection& operator=(const StackCollection&) = delete;
-    /// Ends it when it still runs.
+    /// Ends the collection if it is still running.
     ~StackCollection();
 
     /// Readable when the file is complete.
     int fd() const { return top_.get(); }
-    /// Waits until then; the innermost call of the first process, or nothing.
+    /// Waits for completion; returns the innermost call of the first process, or "".
     std::string finish();
 
   private:

@@ -13,7 +13,7 @@ namespace {
 
 using cluster::Event;
 
-constexpr std::size_t max_sent = 32 * 1024;  // all ranks of a job may send that much at once
+constexpr std::size_t max_sent = 32 * 1024;  // all ranks of a job may send that much at the same time
 
 }  // namespace
 

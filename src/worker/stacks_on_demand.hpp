@@ -14,21 +14,21 @@
 
 namespace dtrain::worker {
 
-/// Where a program is when somebody asks; it goes on meanwhile, but for the moment in which a debugger looks.
+/// Stack traces of a running program on request; the program continues, except while a debugger reads it.
 class StacksOnDemand {
   public:
-    /// @param file has the stacks that were asked for last
-    /// @param send_text the launcher may not see that file
+    /// @param file holds the stacks of the last request
+    /// @param send_text set if the launcher may not see that file
     StacksOnDemand(std::filesystem::path file, mode_t mode, Environment environment, bool send_text);
 
-    /// Begins to collect; asked again before that is done, there is one answer to both.
+    /// Starts collecting. A second request before completion is answered together with the first.
     void begin(pid_t guard, pid_t program);
 
-    /// Readable when finish() has the answer; -1 while nobody has asked.
+    /// Readable when finish() has the answer; -1 if nothing was requested.
     int fd() const { return collection_ ? collection_->fd() : -1; }
 
-    /// What to report.
-    /// @param blank an event with everything that these have in common
+    /// The events to report.
+    /// @param blank an event with the fields that they have in common
     std::vector<cluster::Event> finish(const cluster::Event& blank);
 
   private:
@@ -39,8 +39,7 @@ class StacksOnDemand {
     std::unique_ptr<StackCollection> collection_;
 };
 
-/// A text as events of kind `stacks`, whole characters in each, and only its beginning where it is very long.
-/// Pure.
+/// Splits a text into events of kind `stacks`, never inside a character; a very long text is truncated. Pure.
 std::vector<cluster::Event> events_of_stacks(std::string_view text, const cluster::Event& blank);
 
 }  // namespace dtrain::worker

@@ -8,8 +8,8 @@
 
 namespace dtrain::worker {
 
-/// Sends SIGURG to every process of a Slurm step ("12.3"): workers take it for the news that a rank has
-/// failed, all else ignores it. False when Slurm's scancel is not here or refuses.
+/// Sends SIGURG to every process of a Slurm step ("12.3"): to workers it means that a rank has failed, all
+/// other processes ignore it. False if Slurm's scancel is missing or refuses.
 bool notify_step(const std::string& step, const Environment& environment);
 
 }  // namespace dtrain::worker

@@ -32,8 +32,8 @@
 namespace dtrain::worker {
 namespace {
 
-/// Of a program that could not be executed; where the machine was short of something, nothing is wrong with
-/// it.
+/// Exit status, as of a shell, for a program that could not be executed; 1 if the machine was short of a
+/// resource, which is not the program's fault.
 int status_of_shell(int error) {
     if (error == ENOENT) return 127;
     return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE ? 1 : 126;
@@ -43,11 +43,11 @@ using cluster::Command;
 using cluster::Event;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is given again
-constexpr int reporting_ranks = 256;             // a millisecond apart
-constexpr int poll_log_ms = 100;                 // where nobody tells that it has grown
+constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is repeated
+constexpr int reporting_ranks = 256;             // their reports are a millisecond apart
+constexpr int poll_log_ms = 100;                 // polling interval if inotify is unavailable
 
-/// Of limits for poll(), where -1 is none.
+/// Minimum of limits for poll(), where -1 means no limit.
 int earliest(std::initializer_list<int> limits) {
     int out = -1;
     for (const int limit : limits)
@@ -59,7 +59,7 @@ class Supervisor {
   public:
     explicit Supervisor(Supervision supervision)
         : job_(std::move(supervision)), commands_(job_.commands_from) {
-        // mpirun, orted or slurmstepd: when it dies nobody else will end this rank.
+        // If mpirun, orted or slurmstepd dies, nobody else will end this rank.
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         ::signal(SIGPIPE, SIG_IGN);
@@ -68,7 +68,7 @@ class Supervisor {
         grace_ = job_.program.grace;
         const auto visible = job_.program.environment.get("CUDA_VISIBLE_DEVICES");
         guard_.emplace(std::move(job_.program));
-        // The guard is forked from a process without threads.
+        // These start threads; the guard must be forked before.
         if (job_.inspects_gpus) gpu_inspection_.emplace(visible);
         if (job_.watches_gpus) gpu_watch_.emplace(visible);
     }
@@ -204,7 +204,7 @@ class Supervisor {
         job_.report(event);
     }
 
-    /// A program that waits for the console is not idle.
+    /// Includes what the console has shown: a program that waits for the console is not idle.
     std::uintmax_t output_so_far() {
         if (output_) return output_->log().bytes_taken() + (follower_ ? follower_->bytes_shown() : 0);
         return size_or_zero(job_.log);
@@ -237,13 +237,13 @@ class Supervisor {
                     info_ = info_of_end(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
                                         pids_watch_.reached_since(), no_room_for(job_.log));
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
-                    job_.report(failure());  // at once: the rest of its tree may take the whole grace time
+                    job_.report(failure());  // at once: ending its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) notify_others_once();
                 break;
         }
     }
 
-    /// When all fail for the same reason, one of them is enough to tell.
+    /// If all ranks fail for the same reason, one notification is enough.
     void notify_others_once() {
         if (!job_.notify_others || std::exchange(others_know_, true)) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(job_.rank % reporting_ranks));
@@ -279,7 +279,7 @@ class Supervisor {
         }
     }
 
-    /// Whoever asked waits for an answer of every rank.
+    /// The requester waits for an answer from every rank.
     void show_stacks() {
         if (!job_.stacks) return;
         if (program_ && !ended_ && !stop_signal_)
@@ -337,7 +337,7 @@ class Supervisor {
     OomWatch oom_watch_;
     PidsWatch pids_watch_;
     XidWatch xid_watch_;
-    std::vector<topology::Xid> xids_;  ///< since the program was started
+    std::vector<topology::Xid> xids_;  ///< logged since the program was started
     std::optional<GpuInspection> gpu_inspection_;
     std::optional<topology::GpuWatch> gpu_watch_;
     Commands commands_;

@@ -18,42 +18,43 @@
 namespace dtrain::worker {
 
 struct Supervision {
-    GuardedProgram program;                  ///< without output where there is a bounded_log
+    GuardedProgram program;                  ///< its output is not set if there is a bounded_log
     std::filesystem::path log;               ///< where the program's output is
-    std::optional<RotatingLog> bounded_log;  ///< gets it through a pipe
+    std::optional<RotatingLog> bounded_log;  ///< receives the output through a pipe
     int rank = 0;
     std::string host;
-    std::string cpus;  ///< the mask the program has
-    /// The output is shown on the console, behind this prefix line by line; an empty one: byte for byte.
+    std::string cpus;  ///< the program's affinity mask
+    /// If set, the output is shown on the console, each line with this prefix; empty: byte for byte.
     std::optional<std::string> console_prefix;
     Commands::Source commands_from = Commands::Source::signals;
-    bool under_launcher = false;  ///< dtrain-launch listens to events and decides when workers leave
-    std::chrono::milliseconds heartbeat{0};  ///< between two signs of life; 0: none are given
+    bool under_launcher = false;             ///< dtrain-launch receives events and decides when workers leave
+    std::chrono::milliseconds heartbeat{0};  ///< interval of heartbeats; 0: none are sent
     std::optional<HangWatch> hang_watch;
-    std::optional<StacksOnDemand> stacks;  ///< when dtrain-launch asks for them
-    /// Looks after the GPUs that a program with this environment is shown, for all ranks of the node.
+    std::optional<StacksOnDemand> stacks;  ///< on request of dtrain-launch
+    /// Inspects the GPUs that a program with this environment sees, for all ranks of the node.
     bool inspects_gpus = false;
-    /// Tells what the kernel logs of GPUs, at once, for all ranks of the node.
+    /// Reports GPU errors in the kernel log at once, for all ranks of the node.
     bool warns_of_xids = false;
-    /// Tells how busy the GPUs of this rank were.
+    /// Reports the utilization of this rank's GPUs.
     bool watches_gpus = false;
     std::function<void(const cluster::Event&)> report;
-    /// Tells the other ranks that this one has failed, where no launcher does; may be none.
+    /// Notifies the other ranks that this one has failed, if no launcher does that; may be empty.
     std::function<void()> notify_others;
 };
 
-/// The life of one rank around its program: starts it under a guard, shows its log, passes signals on, and
-/// ends with everything of it gone. Returns the exit status: the program's, 128 + signal for a killed one.
+/// Supervises the program of one rank: starts it under a guard, shows its log, forwards signals, and returns
+/// once all its processes are gone. Returns the exit status: the program's, 128 + signal if it was killed.
 ///
-/// Commands: what is for the program is passed on to it; the end stops it (with the same signal, SIGKILL
-/// after the grace time). A command to give way stops it too, and the worker leaves with 0: the failure is
-/// another rank's. Under dtrain-launch a worker whose program failed or was stopped reports that and stays
-/// until it is told to leave (status 0: the launcher knows better), so that mpirun or srun does not kill the
-/// others in the middle of their grace.
+/// Commands: those for the program are passed on to it. "end" stops it (same signal, SIGKILL after the grace
+/// time). "give way" stops it too, and the worker exits with 0, since another rank has failed. Under
+/// dtrain-launch a worker whose program failed or was stopped reports that and stays until it is told to
+/// leave (status 0: the launcher determines the job's status), so that mpirun or srun does not kill the other
+/// ranks during their grace time.
 int supervise(Supervision supervision);
 
-/// Under dtrain-launch, once nothing of the program is left: repeats the report every second until the
-/// command to leave comes (status 0), or the end shows that the launcher's chain is broken (128 + signal).
+/// Under dtrain-launch, once all processes of the program are gone: repeats the report every second until the
+/// command "leave" comes (status 0), or "end", which means that the connection to the launcher is lost (128 +
+/// signal).
 int wait_until_released(const cluster::Event& outcome,
                         const std::function<void(const cluster::Event&)>& report, Commands& commands);
 

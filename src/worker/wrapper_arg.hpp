@@ -7,8 +7,9 @@
 
 namespace dtrain::worker {
 
-/// An argument of a --wrap command for one rank: %r becomes the rank, %h the host. Everything else stays, as
-/// profilers have placeholders of their own; %% too, so that %%r reaches them as it is. Pure.
+/// Expands an argument of a --wrap command for one rank: %r becomes the rank, %h the host. Everything else
+/// stays, since profilers have placeholders of their own; so does %%, so that they receive %%r unchanged.
+/// Pure.
 std::string wrapper_arg(std::string_view arg, int rank, std::string_view host);
 
 }  // namespace dtrain::worker

@@ -10,19 +10,19 @@
 
 namespace dtrain::worker {
 
-/// Errors of GPUs that the kernel logs while somebody watches. Silent where this process may not read the
-/// kernel log (kernel.dmesg_restrict).
+/// GPU errors (Xid) that the kernel logs from now on. Finds none if this process may not read the kernel log
+/// (kernel.dmesg_restrict).
 class XidWatch {
   public:
     explicit XidWatch(const std::filesystem::path& kernel_log = topology::usual_kernel_log);
 
-    /// Readable when the kernel has logged something; -1 where nothing would tell, as of a plain file.
+    /// Readable when the kernel has logged something; -1 if poll() cannot tell, as for a plain file.
     int fd() const { return tells_ ? log_.get() : -1; }
 
-    /// Those since the watch began or was asked before.
+    /// Errors since the previous call, or since construction.
     std::vector<topology::Xid> take();
 
-    /// The log has ended, as that of no kernel does.
+    /// Call at the end of the log, which a real kernel log does not have.
     void end() { log_.reset(); }
 
   private:

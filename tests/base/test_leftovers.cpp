@@ -98,7 +98,7 @@ TEST_F(Leftovers, SharedMemoryGoesUnlessItIsMapped) {
                              "dtrain-messages-1-2", "dtrain-letters-1-2"})
         tests::write_bytes(places_.shared_memory / dead, "x");
     tests::write_bytes(other, "x");
-    EXPECT_EQ(remove_leftovers(places_), 3);
+    EXPECT_EQ(remove_leftovers(places_), 4);
     EXPECT_TRUE(fs::exists(living));
     EXPECT_TRUE(fs::exists(other)) << "not a name that dtrain knows";
 }

@@ -55,7 +55,7 @@ void expect_batches_alone_to_be_copied(Layer& network, const Dataset& data, cons
     EXPECT_EQ(given.down.count, before.down.count);
     EXPECT_EQ(given.up.count - before.up.count, copies * steps);
     EXPECT_EQ(given.up.bytes - before.up.bytes, bytes * steps);
-    EXPECT_EQ(given.recordings_run - before.recordings_run, steps);  // all of step() at once
+    EXPECT_EQ(given.graphs_run - before.graphs_run, steps);  // all of step() at once
     const auto weights = network.parameters().front();
     static_cast<void>(weights.values());
     EXPECT_EQ(given.down.count, before.down.count + 1);

@@ -43,8 +43,7 @@ TEST(JobKeys, ValuesComeBack) {
     EXPECT_EQ(node_of(to_json(node_a)), node_a);
     const Start start{.number = 4, .run = "c0ffee", .coordinator = node_a.name, .nodes = {node_a, node_b}};
     EXPECT_EQ(start_of(to_json(start)), start);
-    EXPECT_EQ(start_of(R"({"number":4,"coordinator":"a","nodes":[]})"),
-              (Start{.number = 4, .coordinator = "a"}))
+    EXPECT_EQ(start_of(R"({"number":4,"head":"a","nodes":[]})"), (Start{.number = 4, .coordinator = "a"}))
         << "of an earlier version";
     EXPECT_EQ(
         node_of(

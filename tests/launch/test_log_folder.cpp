@@ -26,7 +26,7 @@ TEST(LogFolder, JobIdIsTheUsersElseTheSchedulersElseAnotherName) {
     const Environment slurm{{"SLURM_JOB_ID", "99"}};
     EXPECT_EQ(expanded("log/%j", "night", slurm), "log/night");
     EXPECT_EQ(expanded("log/%j", "default", slurm), "log/99");
-    EXPECT_EQ(expanded("log/%j", "default", {{"PBS_JOBID", "7.coordinator"}}), "log/7.coordinator");
+    EXPECT_EQ(expanded("log/%j", "default", {{"PBS_JOBID", "7.head"}}), "log/7.head");
     EXPECT_EQ(expanded("log/%j", "default", {{"SLURM_JOB_ID", ""}}), "log/4711");
     EXPECT_EQ(expanded("%j-%j", "a", {}), "a-a");
 }

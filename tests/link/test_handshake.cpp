@@ -73,8 +73,8 @@ TEST(Handshake, TheKeyAndARecordingDoNotGiveTheStreamKeys) {
     const auto said = agent.first() + second.substr(0, second.size() - 32);
     agent.third(second);
     for (const auto& [purpose, stream_key] :
-         {std::pair<std::string, StreamKey>{"to coordinator", agent.keys().to_coordinator},
-          {"to agent", agent.keys().to_agent}}) {
+         {std::pair<std::string, StreamKey>{"to head", agent.keys().to_coordinator},
+          {"to follower", agent.keys().to_agent}}) {
         const auto input = purpose + std::string(1, '\0') + said;
         StreamKey computed{};
         ::crypto_generichash(computed.data(), computed.size(),

@@ -185,8 +185,8 @@ TEST_F(HostilePeers, AAgentEndsByAReasonAndRunsNothing) {
     options.accepted = [&](const Accepted&) { ++accepted; };
     for (int said = 0; said < messages(); ++connections) {
         Following agent(options, connected(port));
-        const FileDescriptor accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        Hostile coordinator(FileDescriptor(::dup(accepted.get())), Channel::Side::coordinator);
+        const FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        Hostile coordinator(FileDescriptor(::dup(socket.get())), Channel::Side::coordinator);
         const auto is_over = [&] { return agent.outcome() || !agent.lost().empty(); };
         try {
             while (!is_over()) {

@@ -140,7 +140,7 @@ void expect_the_order_of_the_tree(const Gradients& gradients) {
 }
 
 TEST(TreeSum, AddsInTheOrderOfTheTree) {
-    std::vector<float> on_host(elements);
+    std::vector<float> host(elements);
     Gradients gradients;
     gradients.set = [&](const auto& values) { std::ranges::copy(values, host.begin()); };
     gradients.get = [&] { return host; };

@@ -18,14 +18,15 @@ struct Plus {
     }
 };
 
-/// The threads that work together, as one of them sees it. Of a bank of at most 1024, a multiple of 32.
+/// The threads of a block, as seen by one of them. A block has at most 1024 threads, a multiple of 32.
 class Block {
   public:
     __device__ unsigned number() const { return blockIdx.x; }
     __device__ unsigned thread() const { return threadIdx.x; }
     __device__ unsigned threads() const { return blockDim.x; }
 
-    /// Of all threads' values, for all threads, which must all call it. Always added in the same order.
+    /// The sum of all threads' values, returned to all threads; all of them must call it. The order of
+    /// addition is fixed.
     template <class Value>
     __device__ Value sum(Value value) const {
         return together(value, Value(0), Plus{});
@@ -36,7 +37,7 @@ class Block {
         return together(value, value, Larger{});
     }
 
-    /// Until all threads are here; what they wrote before is seen by all after it.
+    /// Waits until all threads have arrived; what they wrote before is visible to all of them afterwards.
     __device__ void wait() const { __syncthreads(); }
 
   private:

@@ -19,7 +19,7 @@ std::string name_of(cudaGraphNode_t node) {
     if (cudaGraphKernelNodeGetParams(node, &kernel) == cudaSuccess &&
         cudaFuncGetName(&name, kernel.func) == cudaSuccess && name != nullptr)
         return name;
-    cudaGetLastError();  // kernels of libraries may have none
+    cudaGetLastError();  // kernels of libraries may have no name; clears the error
 #endif
     return "kernel";
 }

@@ -28,7 +28,7 @@ template <class Body>
 void for_each(const Stream& stream, std::size_t count, const Body& body) {
     if (count == 0) return;
     constexpr std::size_t threads = 256;
-    constexpr std::size_t max_blocks = 16384;  // each has several elements from there on
+    constexpr std::size_t max_blocks = 16384;  // with more elements, each thread processes several
     const auto blocks = static_cast<unsigned>(std::min((count + threads - 1) / threads, max_blocks));
     run_each<<<blocks, threads, 0, static_cast<cudaStream_t>(stream.handle())>>>(count, body);
     check(cudaGetLastError(), "the start of a kernel");

@@ -15,7 +15,7 @@
 namespace dtrain::gpu {
 namespace {
 
-constexpr std::size_t workspace_bytes = std::size_t{32} << 20U;  // what cuBLAS advises for Hopper
+constexpr std::size_t workspace_bytes = std::size_t{32} << 20U;  // NVIDIA's recommendation for Hopper
 
 void check_cublas(cublasStatus_t status, const char* what) {
     if (status != CUBLAS_STATUS_SUCCESS)
@@ -51,7 +51,7 @@ cudaDataType_t type_of(Number number) {
     throw Error("there is no such number");
 }
 
-// cuBLAS counts along columns: to it, a matrix whose rows lie one after the other is its transpose.
+// cuBLAS uses column-major order: it sees a row-major matrix as its transpose.
 Layout layout_of(const MatrixOnGpu& matrix, cudaDataType_t type) {
     const auto [rows, columns] =
         matrix.transposed ? std::pair(matrix.rows, matrix.columns) : std::pair(matrix.columns, matrix.rows);

@@ -14,7 +14,7 @@ namespace dtrain::gpu {
 namespace {
 
 [[noreturn]] void refuse(std::size_t bytes) {
-    cudaGetLastError();  // or the next call reports it
+    cudaGetLastError();  // otherwise the next call reports it
     std::size_t available = 0;
     std::size_t all = 0;
     check(cudaMemGetInfo(&available, &all), "cudaMemGetInfo");
@@ -26,12 +26,12 @@ namespace {
 
 DeviceMemory allocate(std::size_t bytes) {
     void* memory = nullptr;
-    const auto result = cudaMalloc(&memory, bytes + 1);  // none is an address too
+    const auto result = cudaMalloc(&memory, bytes + 1);  // + 1: a valid address also for 0 bytes
     if (result == cudaErrorMemoryAllocation) refuse(bytes);
     check(result, "cudaMalloc");
     DeviceMemory owner(static_cast<std::byte*>(memory), [](std::byte* freed) { cudaFree(freed); });
     check(cudaMemset(memory, 0, bytes + 1), "cudaMemset");
-    check(cudaStreamSynchronize(nullptr), "cudaMemset");  // the streams of ours do not wait for it
+    check(cudaStreamSynchronize(nullptr), "cudaMemset");  // our streams do not wait for the default stream
     return owner;
 }
 

@@ -14,7 +14,7 @@ struct Forward {
     ON_DEVICE void operator()(std::size_t i) const { y[i] = Function::value(x[i]); }
 };
 
-/// From the function's own result.
+/// Computes the gradient from the function's own result.
 template <class Real, class Function>
 struct Backward {
     const Real* y;

@@ -70,14 +70,14 @@ std::unique_ptr<Kernel> make_clip_by_value(KernelContext& context, const KernelA
                       static_cast<Real>(arguments.number("max")), out.data()});
 }
 
-/// What brings a norm down to the largest that is allowed.
+/// The factor that scales a norm down to the allowed maximum.
 template <class Real>
 ON_DEVICE Real factor_for(Real squares, Real largest) {
     const Real norm = std::sqrt(squares);
     return norm > largest ? largest / norm : Real(1);
 }
 
-/// Each block adds up the partial sums of squares by itself.
+/// Each block sums the partial sums of squares itself.
 template <class Real>
 struct ScaledToNorm {
     const Real* squares;
@@ -99,7 +99,7 @@ struct ScaledToNorm {
 template <class Real>
 std::unique_ptr<Kernel> make_clip_by_norm(KernelContext& context, const KernelArguments& arguments) {
     const auto x = arguments.in<Real>("x");
-    constexpr std::size_t share = 4096;  // elements of a block
+    constexpr std::size_t share = 4096;  // elements per block
     return kernels::kernel_of([&stream = context.stream, squares = Partials<Real>(x.size()), x,
                                out = arguments.out<Real>("out").data(),
                                largest = static_cast<Real>(arguments.number("norm"))] {

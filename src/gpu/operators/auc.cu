@@ -9,7 +9,7 @@
 namespace dtrain::gpu {
 namespace {
 
-/// Numbers of any type, or one for each row when there is no tensor.
+/// Numbers of any type; without a tensor, 1 for each row.
 struct Numbers {
     const void* data = nullptr;
     DataType type = DataType::float32;
@@ -47,14 +47,14 @@ struct CheckScores {
     }
 };
 
-/// Adds to one bin what a batch has for it, in the order of the rows.
+/// Adds a batch's counts to one bin, in row order.
 struct CountBin {
     Numbers scores;
     Numbers labels;
     Numbers weights;
     std::size_t rows;
     std::size_t bins;
-    double min_positive;  ///< labels above it are
+    double min_positive;  ///< larger labels are positive
     double* positives;
     double* negatives;
     DeviceError error;
@@ -73,14 +73,14 @@ struct CountBin {
     }
 };
 
-/// kernels::area_under_curve(), of parts of the bins side by side.
+/// kernels::area_under_curve(), computed for parts of the bins in parallel.
 struct AreaUnderCurve {
     static constexpr std::size_t parts = 256;
 
     const double* positives;
     const double* negatives;
     std::size_t bins;
-    double* of_parts;  ///< positives of each part
+    double* of_parts;  ///< sum of the positives of each part
     float* out;
 
     ON_GPU void operator()(const Block& block) const {
@@ -99,7 +99,7 @@ struct AreaUnderCurve {
         block.wait();
         double area = 0;
         for (std::size_t part = block.thread(); part < parts; part += block.threads()) {
-            double above = 0;  // positives whose scores are higher
+            double above = 0;  // positives with higher scores
             for (std::size_t higher = parts; higher-- > part + 1;) above += of_parts[higher];
             const std::size_t end = (part + 1) * share < bins ? (part + 1) * share : bins;
             for (std::size_t bin = end; bin-- > part * share;) {

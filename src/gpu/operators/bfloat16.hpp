@@ -10,12 +10,12 @@
 
 namespace dtrain::gpu {
 
-/// The bits of the nearest bfloat16, the even one of two; what is no number stays none.
+/// The bits of the nearest bfloat16, ties to even; NaN stays NaN.
 ON_DEVICE inline std::uint16_t bfloat16_bits(float value) {
     return bfloat16(value).bits;
 }
 
-/// That bfloat16's value.
+/// The value of that bfloat16.
 ON_DEVICE inline float as_bfloat16(float value) {
     return static_cast<float>(bfloat16(value));
 }

@@ -11,7 +11,7 @@ namespace {
 
 using kernels::ChainLink;
 
-/// What an operator is as a step, and the slots whose elements it reads.
+/// The step code of an operator, and the slots whose elements it reads.
 struct Form {
     std::string_view type;
     Code code;
@@ -51,7 +51,7 @@ const Form& form_of(const ChainLink& link) {
     return *at;
 }
 
-/// The memory that an operator reads elements of.
+/// The memory whose elements an operator reads.
 std::vector<const void*> read_by(const ChainLink& link) {
     std::vector<const void*> read;
     for (const auto slot : form_of(link).slots)
@@ -63,7 +63,7 @@ const TensorView& result_of(const ChainLink& link) {
     return link.arguments.outputs.front().tensor;
 }
 
-/// A chain under construction.
+/// Builds a chain.
 template <class Real>
 class ChainProgram {
   public:
@@ -79,7 +79,7 @@ class ChainProgram {
         for (const auto& link : links) append(link);
     }
 
-    /// False: it has more tensors or steps than a kernel is given.
+    /// False if it has more tensors or steps than a kernel can take.
     bool fits() const { return loads_ <= Chain<Real>::max_loads && steps_.size() <= Chain<Real>::max_steps; }
 
     Chain<Real> chain(const Dropped* dropped) const {
@@ -125,7 +125,7 @@ class ChainProgram {
         push(step, result_of(link).data);
     }
 
-    /// The value of a step is the next one.
+    /// Appends a step; its value gets the next number.
     void push(ChainStep<Real> step, void* result) {
         if (result != nullptr && !inner_.contains(result)) step.stored = static_cast<Real*>(result);
         known_.push_back(result);
@@ -138,13 +138,13 @@ class ChainProgram {
     }
 
     const std::set<const void*>& inner_;
-    std::vector<const void*> known_;  // memory whose elements the values are
+    std::vector<const void*> known_;  // memory that contains the values, by value number
     std::size_t loads_ = 0;
     std::vector<ChainStep<Real>> steps_;
     std::vector<Dropped> dropped_;
 };
 
-/// What is inner has memory of this kernel.
+/// Inner tensors get memory that belongs to this kernel.
 std::unique_ptr<Kernel> make_one_by_one(KernelContext& context, std::vector<ChainLink> links,
                                         const std::set<const void*>& inner) {
     std::map<const void*, DeviceMemory> memory;

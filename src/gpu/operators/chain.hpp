@@ -44,7 +44,7 @@ struct ChainStep {
     std::uint8_t z = 0;
     Real a = 0;  ///< constants of scale, fill and dropout
     Real b = 0;
-    Real* stored = nullptr;  ///< none: only later steps read it
+    Real* stored = nullptr;  ///< null: only later steps read it
 };
 
 template <class Real>
@@ -56,7 +56,7 @@ struct Chain {
     ChainStep<Real> steps[max_steps] = {};
     std::uint32_t load_count = 0;
     std::uint32_t step_count = 0;
-    const Dropped* dropped = nullptr;  ///< what a step's y numbers
+    const Dropped* dropped = nullptr;  ///< indexed by a step's y
 
     ON_DEVICE void operator()(std::size_t i) const {
         Real values[max_loads + max_steps];

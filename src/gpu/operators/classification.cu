@@ -72,15 +72,15 @@ std::unique_ptr<Kernel> make_cross_entropy_grad(KernelContext& context, const Ke
                                columns_of(arguments.input("probabilities"))});
 }
 
-/// The weights of rows whose first largest score is that of their label.
+/// The weight of each row whose largest score (the first of equals) is at its label, otherwise 0.
 template <class Real>
 struct RightRows {
     const Real* scores;
     Integers label;
-    const Real* weight;  ///< none: 1
+    const Real* weight;  ///< null: 1
     std::size_t classes;
 
-    /// For one thread of the team.
+    /// To be called by each thread of the team.
     template <class Team>
     ON_GPU Real of(std::size_t row, const Team& team) const {
         const Real* score = scores + row * classes;
@@ -92,7 +92,8 @@ struct RightRows {
                 place = i;
             }
         const Real of_all = team.max(largest);
-        // The first: the largest distance from the end. What is no number equals nothing.
+        // Selects the first maximum: the one with the largest distance from the end. NaN compares unequal to
+        // everything.
         const std::size_t from_end = classes - (largest == of_all ? place : classes);
         place = classes - team.max(from_end);
         if (score[0] != score[0]) place = 0;

@@ -8,20 +8,20 @@
 
 namespace dtrain::gpu {
 
-/// Sums of columns: each block has some of them and some of the rows, and adds up groups of those rows side
-/// by side.
+/// Sums of columns: each block processes some of the columns and some of the rows, and sums groups of those
+/// rows in parallel.
 template <class Real, class Terms>
 struct TileSums {
-    static constexpr std::size_t width = 32;  // columns of a block
+    static constexpr std::size_t width = 32;  // columns per block
 
     Terms terms;  ///< terms(row, column)
     std::size_t rows;
     std::size_t columns;
-    std::size_t tiles;  ///< of columns
+    std::size_t tiles;  ///< number of column tiles
     std::size_t rows_of_block;
     std::size_t groups;
     Real* scratch;  ///< groups x width for each block
-    Real* out;      ///< a row for each block of rows
+    Real* out;      ///< one row per block of rows
 
     ON_GPU void operator()(const Block& block) const {
         const auto [chunk, tile] = place_of(block.number(), tiles);
@@ -54,7 +54,7 @@ struct MatrixTerms {
     ON_DEVICE Real operator()(std::size_t row, std::size_t column) const { return x[row * columns + column]; }
 };
 
-/// out[column] = sum over the rows of terms(row, column), in an order that the extents alone decide.
+/// out[column] = sum over the rows of terms(row, column), in an order that depends only on the extents.
 template <class Real, class Terms>
 class ColumnSums {
   public:
@@ -79,12 +79,12 @@ class ColumnSums {
         if (chunks_ > 1) launch(stream, tiles_, width, second_);
     }
 
-    /// What a kernel of one block does as a part of its work; none: there are several.
+    /// The body to use as part of a single-block kernel; null if several blocks are needed.
     const TileSums<Real, Terms>* of_one_block() const { return chunks_ * tiles_ == 1 ? &first_ : nullptr; }
 
   private:
     static constexpr std::size_t width = TileSums<Real, Terms>::width;
-    static constexpr std::size_t max_rows = 4096;  // of a block
+    static constexpr std::size_t max_rows = 4096;  // per block
 
     static Real* at(const DeviceMemory& memory) { return reinterpret_cast<Real*>(memory.get()); }
 

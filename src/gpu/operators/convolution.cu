@@ -12,7 +12,7 @@ namespace {
 using kernels::Sliding;
 using kernels::SlidingWindow;
 
-/// What factors are rounded to before they are multiplied.
+/// Rounding of factors before they are multiplied.
 struct Exact {
     template <class Real>
     ON_DEVICE static Real of(Real value) {
@@ -28,20 +28,21 @@ struct Float16 {
     ON_DEVICE static float of(float value) { return as_float16(value); }
 };
 
-/// The place in an image that a place in the window is over; false when it is outside.
+/// Computes the position in an image under a position in the window; false if it is outside.
 ON_DEVICE bool is_seen(const Sliding& axis, std::int64_t result, std::int64_t i, std::int64_t& at) {
     at = result * axis.stride - axis.padding + i;
     return at >= 0 && at < axis.in;
 }
 
-/// The result that sees a place in an image through a place of the window; false when there is none.
+/// Computes the result that reads a position in an image through a position in the window; false if there is
+/// none.
 ON_DEVICE bool sees(const Sliding& axis, std::int64_t at, std::int64_t i, std::int64_t& result) {
     const std::int64_t begin = at + axis.padding - i;
     result = begin / axis.stride;
     return begin >= 0 && begin % axis.stride == 0 && result < axis.out;
 }
 
-/// Number of an element of images of this height and width.
+/// Index of an element of images of this height and width.
 ON_DEVICE std::int64_t element(std::int64_t plane, std::int64_t y, std::int64_t x, std::int64_t height,
                                std::int64_t width) {
     return (plane * height + y) * width + x;
@@ -100,11 +101,11 @@ struct InputGradient {
     }
 };
 
-/// The products for one element of the filter, or, without x, those for one of the bias.
+/// The products for one element of the filter, or, without x, those for one element of the bias.
 template <class Real, class Factor>
 struct FilterTerms {
     const SlidingWindow& w;
-    ImagePosition at;  ///< numbers of the output and the input channel, place in the window
+    ImagePosition at;  ///< output channel, input channel, and position in the window
     const Real* in;
     const Real* dout;
 
@@ -120,7 +121,7 @@ struct FilterTerms {
     }
 };
 
-/// A block for each element of the filter, then one for each of the bias.
+/// One block for each element of the filter, then one for each element of the bias.
 template <class Real, class Factor>
 struct FilterGradient {
     SlidingWindow w;

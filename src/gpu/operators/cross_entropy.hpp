@@ -17,7 +17,7 @@ inline std::size_t columns_of(const TensorView& matrix) {
     return static_cast<std::size_t>(matrix.shape[1]);
 }
 
-/// Labels that are looked at before they are used.
+/// Labels that are validated before they are used.
 struct CheckedLabels {
     Integers labels;
     std::int64_t classes;
@@ -30,7 +30,7 @@ struct CheckedLabels {
               return kernels::label_outside(label, row, classes);
           })) {}
 
-    /// loss(label) of a row; 0, and told, where the label is wrong.
+    /// loss(label) of a row; if the label is invalid, reports it and returns 0.
     template <class Real, class Loss>
     ON_DEVICE Real loss_of(std::size_t row, const Loss& loss) const {
         const auto label = labels[row];

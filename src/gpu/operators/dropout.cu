@@ -7,7 +7,7 @@
 namespace dtrain::gpu {
 namespace {
 
-/// For each four elements that have one block of random numbers.
+/// Processes the four elements that share a block of random numbers.
 template <class Real>
 struct Dropout {
     const Real* x;
@@ -21,7 +21,7 @@ struct Dropout {
         const std::uint64_t block = begin / 4 + i;
         const auto random = dropped.random(block);
         for (std::uint64_t place = 0; place < 4; ++place) {
-            const std::uint64_t at = 4 * block + place - begin;  // very large before the first element
+            const std::uint64_t at = 4 * block + place - begin;  // wraps around before the first element
             if (at < count) out[at] = dropped.has(random.at(place)) ? Real(0) : x[at] * kept;
         }
     }
@@ -34,7 +34,7 @@ std::unique_ptr<Kernel> make_dropout(KernelContext& context, const KernelArgumen
     if (arguments.whole("is_test") != 0)
         return kernels::kernel_of(
             [&stream = context.stream, x, out] { copy(stream, out.data(), x.data(), x.size_bytes()); });
-    const auto blocks = x.size() / 4 + 2;  // the first and the last may be of others, too
+    const auto blocks = x.size() / 4 + 2;  // the first and the last block may be only partly used
     return kernel_for_each(context, blocks,
                            Dropout<Real>{x.data(), out.data(), x.size(), Dropped(arguments),
                                          static_cast<Real>(kept_factor(arguments))});

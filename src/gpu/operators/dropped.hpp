@@ -10,7 +10,7 @@
 
 namespace dtrain::gpu {
 
-/// Four random numbers, those of kernels/philox.hpp.
+/// Four random numbers, the same as those of kernels/philox.hpp.
 struct RandomBlock {
     std::uint32_t c0;
     std::uint32_t c1;
@@ -44,7 +44,7 @@ ON_DEVICE inline RandomBlock philox(std::uint64_t key, std::uint64_t step, std::
     return c;
 }
 
-/// Which elements of a batch are dropped, as kernels/dropout.cpp.
+/// Decides which elements of a batch are dropped, as kernels/dropout.cpp.
 class Dropped {
   public:
     explicit Dropped(const kernels::KernelArguments& arguments)
@@ -55,20 +55,21 @@ class Dropped {
         size_ = static_cast<std::uint64_t>(element_count(slice.whole));
         row_size_ = size_ / static_cast<std::uint64_t>(slice.whole.front());
         first_ = slice.first;
-        // Operators of one program have different streams; seeds of neighbouring programs must not meet them.
+        // Operators of one program have different streams; the product keeps them apart from programs with
+        // adjacent seeds.
         key_ = static_cast<std::uint64_t>(arguments.whole("seed")) ^
                (static_cast<std::uint64_t>(arguments.whole("stream")) * 0x9E3779B97F4A7C15U);
         dropped_below_ = static_cast<std::uint64_t>(std::ldexp(arguments.number("probability"), 32));
     }
 
-    /// The first element's place in the global batch.
+    /// Index of the first element in the global batch.
     ON_DEVICE std::uint64_t begin() const {
         return value(first_row_) * row_size_ + value(batch_) * size_ + first_;
     }
-    /// Numbers for four neighbours in the global batch.
+    /// Random numbers for four consecutive elements of the global batch.
     ON_DEVICE RandomBlock random(std::uint64_t block) const { return philox(key_, value(step_), block); }
     ON_DEVICE bool has(std::uint32_t random) const { return random < dropped_below_; }
-    /// For one element alone.
+    /// For a single element.
     ON_DEVICE bool has_element(std::uint64_t i) const {
         const std::uint64_t at = begin() + i;
         return has(random(at / 4).at(at % 4));
@@ -85,14 +86,14 @@ class Dropped {
     const std::int64_t* step_;
     const std::int64_t* first_row_;
     const std::int64_t* batch_;
-    std::uint64_t size_ = 0;      ///< of the batch that x is, or is cut from
-    std::uint64_t row_size_ = 0;  ///< of it
-    std::uint64_t first_ = 0;     ///< element of it that x begins with
+    std::uint64_t size_ = 0;      ///< size of the batch that x is, or is a slice of
+    std::uint64_t row_size_ = 0;  ///< elements of one of its rows
+    std::uint64_t first_ = 0;     ///< index of x's first element in it
     std::uint64_t key_ = 0;
     std::uint64_t dropped_below_ = 0;
 };
 
-/// What elements that are not dropped are multiplied by.
+/// The factor of elements that are not dropped.
 inline double kept_factor(const kernels::KernelArguments& arguments) {
     return 1.0 / (1.0 - arguments.number("probability"));
 }

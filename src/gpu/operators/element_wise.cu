@@ -49,7 +49,7 @@ struct Fill {
     ON_DEVICE void operator()(std::size_t i) const { out[i] = value; }
 };
 
-/// Adds some terms, one after the other, to the first.
+/// Adds several terms to the first one, one after the other.
 template <class Real>
 struct Sum {
     static constexpr std::size_t most = 8;

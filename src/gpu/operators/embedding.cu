@@ -40,7 +40,7 @@ std::unique_ptr<Kernel> make_embedding(KernelContext& context, const KernelArgum
                      })});
 }
 
-/// What is added to a row of the table, for each different row.
+/// Adds the sum for each distinct row to that row of the table.
 template <class Real>
 struct AddToTable {
     RowSums<Real> sums;
@@ -52,7 +52,7 @@ struct AddToTable {
         if (number >= *sums.different_rows) return;
         const auto begin = sums.begins[number];
         const auto row = sums.places[begin].row;
-        if (row < 0 || row >= rows) return;  // embedding has told it
+        if (row < 0 || row >= rows) return;  // already reported by embedding
         for (std::size_t i = team.thread(); i < sums.width; i += team.threads())
             table[static_cast<std::size_t>(row) * sums.width + i] = sums.sum(begin, i);
     }
@@ -81,7 +81,7 @@ std::unique_ptr<Kernel> make_embedding_grad(KernelContext& context, const Kernel
         });
 }
 
-/// The list of different rows; -1 and zeros at its end.
+/// Writes the list of distinct rows, padded with -1 and zeros.
 template <class Real>
 struct MakeList {
     RowSums<Real> sums;

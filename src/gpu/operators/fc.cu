@@ -24,14 +24,14 @@ std::size_t size_of(const MatrixOnGpu& matrix) {
     return static_cast<std::size_t>(matrix.rows * matrix.columns);
 }
 
-/// Of both factors of a product.
+/// Rounds both factors of a product.
 struct Round {
     const float* a;
     const float* b;
     std::size_t count_of_a;
     std::uint16_t* rounded_a;
     std::uint16_t* rounded_b;
-    bool is_to_float16;  // else to bfloat16
+    bool is_to_float16;  // otherwise to bfloat16
 
     ON_DEVICE void operator()(std::size_t i) const {
         if (i < count_of_a)
@@ -58,7 +58,7 @@ Number number_of(const KernelArguments& arguments) {
     throw Error("there are no such products");
 }
 
-/// out = a b, with factors that are rounded first when a program says so.
+/// out = a b; the factors are first rounded if the program requires it.
 class Product {
   public:
     Product(KernelContext& context, const KernelArguments& arguments, MatrixOnGpu a, MatrixOnGpu b,
@@ -82,7 +82,7 @@ class Product {
   private:
     bool is_rounded() const { return number_ == Number::bfloat16 || number_ == Number::float16; }
 
-    /// Where the factor of the product lies: memory for it, or itself.
+    /// The factor to multiply: the rounded copy in newly allocated memory, or the factor itself.
     MatrixOnGpu rounded(MatrixOnGpu factor, DeviceMemory& memory) const {
         if (!is_rounded()) return factor;
         memory = allocate(size_of(factor) * sizeof(std::uint16_t));
@@ -137,7 +137,7 @@ std::unique_ptr<Kernel> make_finished_fc(KernelContext& context, const KernelArg
 template <class Real>
 std::unique_ptr<Kernel> make_fc(KernelContext& context, const KernelArguments& arguments) {
     const auto activation = arguments.text("activation");
-    constexpr bool is_finished = std::is_same_v<Real, float>;  // the library does so for no others
+    constexpr bool is_finished = std::is_same_v<Real, float>;  // the library fuses only this type
     if (activation == "relu")
         return is_finished ? make_finished_fc(context, arguments, Finish::add_bias_relu)
                            : make_fc_with_pass<Real, Relu>(context, arguments);
@@ -172,7 +172,7 @@ std::unique_ptr<Kernel> make_fc_grad_input(KernelContext& context, const KernelA
                          transposed(arguments.input("weight")), matrix(arguments.output("x@grad"))));
 }
 
-/// The matrix that an input is, or its transpose when the attribute says so.
+/// The matrix of an input, or its transpose if the attribute says so.
 MatrixOnGpu factor(const KernelArguments& arguments, std::string_view slot, std::string_view attribute) {
     const auto& tensor = arguments.input(slot);
     return arguments.whole(attribute) != 0 ? transposed(tensor) : matrix(tensor);

@@ -10,13 +10,12 @@
 
 namespace dtrain::gpu {
 
-/// The bits of the nearest float16, the even one of two; too large becomes infinite, what is no number stays
-/// none.
+/// The bits of the nearest float16, ties to even; values that are too large become infinite, NaN stays NaN.
 ON_DEVICE inline std::uint16_t float16_bits(float value) {
     return float16(value).bits;
 }
 
-/// That float16's value.
+/// The value of that float16.
 ON_DEVICE inline float as_float16(float value) {
     return static_cast<float>(float16(value));
 }

@@ -6,10 +6,10 @@
 
 #include "gpu/on_device.hpp"
 
-/// Element by element, as kernels/plain_loops.hpp.
+/// Element-wise functions, as in kernels/plain_loops.hpp.
 namespace dtrain::gpu {
 
-/// What is no number stays none.
+/// NaN propagates.
 template <class Real>
 ON_DEVICE Real rectified(Real x) {
     return x < 0 ? Real(0) : x;

@@ -13,19 +13,19 @@
 
 namespace dtrain::gpu {
 
-/// As many threads as there are elements for them, as launch() takes them.
+/// Number of threads for this many elements, valid for launch().
 inline unsigned threads_for(std::size_t elements, std::size_t most = 256) {
     constexpr std::size_t warp = 32;
     return static_cast<unsigned>(std::clamp((elements + warp - 1) / warp * warp, warp, most));
 }
 
-/// body(i) for each i below count.
+/// A kernel that calls body(i) for each i below count.
 template <class Body>
 std::unique_ptr<Kernel> kernel_for_each(KernelContext& context, std::size_t count, const Body& body) {
     return kernels::kernel_of([&stream = context.stream, count, body] { for_each(stream, count, body); });
 }
 
-/// body(block) in so many blocks.
+/// A kernel that calls body(block) in this many blocks.
 template <class Body>
 std::unique_ptr<Kernel> kernel_of_blocks(KernelContext& context, std::size_t blocks, unsigned threads,
                                          const Body& body) {
@@ -33,13 +33,14 @@ std::unique_ptr<Kernel> kernel_of_blocks(KernelContext& context, std::size_t blo
         [&stream = context.stream, blocks, threads, body] { launch(stream, blocks, threads, body); });
 }
 
-/// Where an element is in a matrix.
+/// Position of an element in a matrix.
 struct Place {
     std::size_t row;
     std::size_t column;
 };
 
-/// Of element i of rows that have so many columns. GPUs divide numbers of 64 bits slowly.
+/// Position of element i in rows of this many columns. Uses 32-bit division if possible: 64-bit division is
+/// slow on GPUs.
 ON_DEVICE inline Place place_of(std::size_t i, std::size_t columns) {
     if (((i | columns) >> 32U) == 0) {
         const auto n = static_cast<std::uint32_t>(i);

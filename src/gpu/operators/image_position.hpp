@@ -9,14 +9,14 @@
 
 namespace dtrain::gpu {
 
-/// One channel of one image, and a place in it.
+/// One channel of one image, and a position in it.
 struct PlanePlace {
     std::int64_t plane;
     std::int64_t y;
     std::int64_t x;
 };
 
-/// Of the element with this number.
+/// Position of the element with this index.
 ON_DEVICE inline PlanePlace plane_place(std::size_t i, std::int64_t height, std::int64_t width) {
     const auto x = place_of(i, static_cast<std::size_t>(width));
     const auto y = place_of(x.row, static_cast<std::size_t>(height));
@@ -24,7 +24,7 @@ ON_DEVICE inline PlanePlace plane_place(std::size_t i, std::int64_t height, std:
             static_cast<std::int64_t>(x.column)};
 }
 
-/// The same, with number of the image and of the channel.
+/// The same, with the indices of the image and the channel.
 struct ImagePosition {
     std::int64_t image;
     std::int64_t channel;

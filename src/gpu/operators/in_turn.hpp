@@ -8,7 +8,7 @@
 
 namespace dtrain::gpu {
 
-/// body(i) for each i below count, by one block.
+/// Calls body(i) for each i below count, in one block.
 template <class Body>
 struct Each {
     std::size_t count;
@@ -18,7 +18,7 @@ struct Each {
     }
 };
 
-/// Bodies of one block one after the other: each finds what those before it wrote.
+/// Runs bodies of one block one after the other: each sees what the earlier ones wrote.
 template <class... Bodies>
 struct InTurn;
 

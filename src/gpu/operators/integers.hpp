@@ -10,7 +10,7 @@
 
 namespace dtrain::gpu {
 
-/// Labels or ids on the GPU, whatever integers the tensor holds.
+/// Labels or ids on the GPU, of any integer type.
 class Integers {
   public:
     explicit Integers(const TensorView& tensor)

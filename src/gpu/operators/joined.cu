@@ -31,7 +31,7 @@ std::unique_ptr<Kernel> one_by_one(KernelContext& context, const Links& links) {
     });
 }
 
-/// A gradient that is stored when the sums of its columns read it.
+/// A gradient that is computed and stored while its columns are summed.
 template <class Real, class Function>
 struct GradientTerms {
     const Real* y;
@@ -46,10 +46,10 @@ struct GradientTerms {
     }
 };
 
-/// An activation's gradient and, with it, that of the bias before it; then that of the weights.
+/// An activation's gradient fused with that of the bias before it; then that of the weights.
 template <class Real, class Function>
 std::unique_ptr<Kernel> make_activation_and_weight(KernelContext& context, const Links& links) {
-    constexpr std::size_t most = std::size_t{1} << 18U;  // beyond, sums have too few blocks for it
+    constexpr std::size_t most = std::size_t{1} << 18U;  // above it, the sums have too few blocks
     const auto& activation = links[0].arguments;
     const auto& weight = links[1].arguments;
     const auto dx = activation.out<Real>("x@grad");
@@ -68,7 +68,7 @@ std::unique_ptr<Kernel> make_activation_and_weight(KernelContext& context, const
         });
 }
 
-/// All of a classifier's loss and of its gradient by the logits, in one block.
+/// A classifier's complete loss and its gradient with respect to the logits, in one block.
 template <class Real>
 auto small_loss(KernelContext& context, const Links& links) {
     const auto& loss = links[0].arguments;
@@ -106,7 +106,7 @@ std::unique_ptr<Kernel> make_loss(KernelContext& context, const Links& links) {
     return kernel_of_blocks(context, 1, threads_of_loss, small_loss<Real>(context, links));
 }
 
-/// The loss, and the gradient of the bias that the logits have; then that of the weights.
+/// The loss, fused with the gradient of the bias of the logits; then that of the weights.
 template <class Real>
 std::unique_ptr<Kernel> make_loss_and_weight(KernelContext& context, const Links& links) {
     using Sums = ColumnSums<Real, MatrixTerms<Real>>;

@@ -9,8 +9,8 @@
 
 namespace dtrain::gpu {
 
-/// Operators that follow each other (program/joined_operators.hpp), by fewer kernels than they have alone
-/// where these tensors allow it. Nothing when they are none of those.
+/// Consecutive operators (program/joined_operators.hpp), in fewer kernels than they have separately if these
+/// tensors allow it. Null if they are not such a sequence.
 std::unique_ptr<Kernel> make_joined_kernel(KernelContext& context,
                                            const std::vector<kernels::ChainLink>& links);
 

@@ -8,11 +8,11 @@
 
 namespace dtrain::gpu {
 
-/// The gradient of a loss by itself, times the scale that the loss is given.
+/// The gradient of a loss with respect to itself, times the loss scale.
 template <class Real>
 struct LossGradient {
     Real value;
-    const Real* scale;  ///< none: 1
+    const Real* scale;  ///< null: 1
     Real* out;
 
     static LossGradient from(const KernelArguments& arguments) {

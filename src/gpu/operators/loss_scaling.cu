@@ -13,7 +13,7 @@ namespace {
 
 using kernels::LossScaleRule;
 
-/// How many threads of each block met an infinity or a NaN.
+/// Counts the threads of each block that found an infinity or a NaN.
 struct CountBad {
     const Piece<float>* pieces;
     int* bad;
@@ -29,7 +29,8 @@ struct CountBad {
     }
 };
 
-/// One block: whether this step is skipped, and what the next is scaled by. Bad data changes no state.
+/// One block: decides whether this step is skipped, and computes the scale of the next one. Changes no state
+/// if the data are invalid.
 struct Decide {
     int* bad;
     std::size_t count;

@@ -11,7 +11,7 @@ namespace {
 
 using kernels::Rate;
 
-/// Whether a step may update anything: nobody told of bad data, and no input "skip" says no.
+/// Whether a step may update anything: no invalid data were reported, and no input "skip" excludes it.
 struct Gate {
     DeviceError error;
     const std::int64_t* skip;
@@ -23,10 +23,10 @@ struct Gate {
     ON_DEVICE bool is_closed() const { return error.is_any() || (skip != nullptr && *skip != 0); }
 };
 
-/// The counter of steps, where an update counts too: it uses the number of its own step, and the block that
-/// is the last to have read the old one writes it.
+/// The step counter, if an update also increments it: blocks use the number of their own step, and the last
+/// block that has read the old number writes the new one.
 struct Counter {
-    std::int64_t* step;  ///< none: somebody else counts
+    std::int64_t* step;  ///< null: the update does not increment it
     unsigned* arrived;
 
     static std::int64_t* of(const KernelArguments& arguments) {
@@ -34,7 +34,7 @@ struct Counter {
         return at == arguments.outputs.end() ? nullptr : at->tensor.as<std::int64_t>().data();
     }
 
-    /// By one thread of each block, after it has read.
+    /// Called by one thread of each block, after the block has read the number.
     ON_DEVICE void note_read(unsigned blocks) const {
         if (is_last_of(blocks)) ++*step;
     }
@@ -43,7 +43,7 @@ struct Counter {
     ON_DEVICE bool is_last_of(unsigned blocks) const {
 #ifdef __CUDA_ARCH__
         __threadfence();
-        return atomicInc(arrived, blocks - 1) == blocks - 1;  // the last one sets it to 0
+        return atomicInc(arrived, blocks - 1) == blocks - 1;  // the last one resets it to 0
 #else
         if (++*arrived < blocks) return false;
         *arrived = 0;
@@ -52,10 +52,10 @@ struct Counter {
     }
 };
 
-/// A rule updates all elements that the gradient is for, with factors that each block makes once.
+/// Applies a rule to all elements that the gradient belongs to, with factors that each block computes once.
 template <class Real, class Rule>
 struct Update {
-    static constexpr std::size_t share = 1024;  // elements of a block
+    static constexpr std::size_t share = 1024;  // elements per block
 
     Rule rule;
     UpdatedElements elements;
@@ -157,7 +157,7 @@ struct Adagrad {
     }
 };
 
-/// Both forms of Adam: weights that decay are scaled by 1 - rate weight_decay first.
+/// Both forms of Adam: weights that decay are first scaled by 1 - rate weight_decay.
 template <class Real, bool decays>
 struct Adam {
     static constexpr const char* name = decays ? "adamw" : "adam";
@@ -165,7 +165,7 @@ struct Adam {
     Real* moment1;
     Real* moment2;
     const std::int64_t* step;
-    std::int64_t ahead;  ///< of what `step` says now
+    std::int64_t ahead;  ///< added to the current value of `step`
     Rate rate;
     double beta1;
     double beta2;
@@ -191,7 +191,7 @@ struct Adam {
                 decays ? arguments.number("weight_decay") : 0.0};
     }
 
-    /// Powers take long: one thread makes them for its block.
+    /// Powers are slow: one thread computes them for its block.
     ON_GPU Factors factors(const Block& block) const {
         double scaled_rate = 0;
         double scaled_epsilon = 0;
@@ -233,7 +233,7 @@ struct Ftrl {
                 setting<Real>(arguments, "l2")};
     }
 
-    /// 1 / rate, or 0 when nothing is to be done: a warm-up's first step.
+    /// 1 / rate, or 0 if nothing is to be done: the first step of a warm-up.
     ON_GPU Real factors(const Block& /*block*/) const {
         return rate() <= 0 ? Real(0) : static_cast<Real>(1.0 / rate());
     }

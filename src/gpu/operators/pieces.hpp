@@ -10,14 +10,14 @@
 
 namespace dtrain::gpu {
 
-/// Elements of one of many tensors, as many as a block does well.
+/// A range of elements of one of many tensors, of a suitable size for one block.
 template <class Element>
 struct Piece {
     Element* x;
     std::size_t count;
 };
 
-/// All elements of the tensors.
+/// Divides all elements of the tensors into pieces.
 template <class Element>
 std::vector<Piece<Element>> pieces_of(const std::vector<TensorView>& tensors) {
     constexpr std::size_t longest = 8192;

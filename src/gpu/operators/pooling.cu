@@ -9,7 +9,7 @@ namespace {
 using kernels::Sliding;
 using kernels::SlidingWindow;
 
-/// What a result sees of an axis: [begin, end).
+/// Positions on an axis within the window of a result: [begin, end).
 struct Seen {
     std::int64_t begin;
     std::int64_t end;
@@ -21,22 +21,22 @@ ON_DEVICE Seen seen_by(const Sliding& axis, std::int64_t result) {
     return {begin < 0 ? 0 : begin, end < axis.in ? end : axis.in};
 }
 
-/// The results that see a place on an axis: [begin, end).
+/// The results whose windows contain a position on an axis: [begin, end).
 ON_DEVICE Seen results_of(const Sliding& axis, std::int64_t at) {
-    const std::int64_t past = at + axis.padding - axis.window;  // the last place that a window is past it
+    const std::int64_t past = at + axis.padding - axis.window;  // last start of a window that ends before it
     const std::int64_t begin = past < 0 ? 0 : past / axis.stride + 1;
     const std::int64_t end = (at + axis.padding) / axis.stride + 1;
     return {begin, end < axis.out ? end : axis.out};
 }
 
-/// Calls function(row, column) for all places that are in both ranges, in order.
+/// Calls function(row, column) for all positions within both ranges, in order.
 template <class Function>
 ON_DEVICE void for_each_place(const Seen& rows, const Seen& columns, const Function& function) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row)
         for (std::int64_t column = columns.begin; column < columns.end; ++column) function(row, column);
 }
 
-/// The first of the largest elements of a plane that a result sees.
+/// The first of the largest elements of a plane within a result's window.
 template <class Real>
 ON_DEVICE std::int64_t largest(const SlidingWindow& w, const Real* plane, std::int64_t y, std::int64_t x) {
     const auto rows = seen_by(w.y, y);
@@ -61,7 +61,7 @@ struct MaxPool {
     }
 };
 
-/// Each element looks for the results that it is the largest of.
+/// Each element finds the results for which it is the maximum.
 template <class Real>
 struct MaxPoolGradient {
     SlidingWindow w;

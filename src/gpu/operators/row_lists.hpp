@@ -11,11 +11,11 @@
 #include "gpu/operators/rows.hpp"
 #include "gpu/operators/table.hpp"
 
-/// Sums of what lists of rows have for the same row, without the chance of an order: places are sorted by
-/// row.
+/// Sums the values that lists of rows have for the same row, in a deterministic order: list entries are
+/// sorted by row.
 namespace dtrain::gpu {
 
-/// Numbers of rows of a table, and what is to be added to each.
+/// Row numbers of a table, and what is to be added to each row.
 template <class Real>
 struct RowList {
     Integers rows;
@@ -23,7 +23,7 @@ struct RowList {
     std::size_t count;
 };
 
-/// A place in the lists, counted through all of them.
+/// An entry of the lists, numbered across all of them.
 struct RowPlace {
     std::int64_t row;
     std::size_t place;
@@ -33,7 +33,7 @@ struct RowPlace {
     }
 };
 
-/// The row of what is left out: after all others.
+/// The row number of excluded entries: sorted after all others.
 inline constexpr std::int64_t left_out = INT64_MAX;
 
 template <class Real>
@@ -57,7 +57,7 @@ struct FillPlaces {
     }
 };
 
-/// Batcher's bitonic sort: puts a pair that is `distance` apart into the order of its run of `length`.
+/// Batcher's bitonic sort: orders a pair at distance `distance` within its run of `length`.
 struct SortPair {
     RowPlace* places;
     std::size_t length;
@@ -96,7 +96,7 @@ struct SortTile {
     }
 };
 
-/// Whether a sorted place is the first of its row.
+/// Whether a sorted entry is the first one of its row.
 ON_DEVICE inline bool is_first(const RowPlace* places, std::size_t i) {
     return places[i].row != left_out && (i == 0 || places[i - 1].row != places[i].row);
 }
@@ -114,7 +114,7 @@ struct CountRows {
     }
 };
 
-/// Where each different row begins, and, after the counts of all segments, how many there are.
+/// Writes where each distinct row begins, and, after the counts of all segments, the number of distinct rows.
 struct FindRows {
     const RowPlace* places;
     std::size_t segment;
@@ -131,13 +131,13 @@ struct FindRows {
     }
 };
 
-/// The sums of one row after the other.
+/// Computes the sum of one row at a time.
 template <class Real>
 struct RowSums {
     const RowList<Real>* lists;
     const RowPlace* places;
-    std::size_t size;                   ///< of places
-    const std::size_t* different_rows;  ///< how many there are
+    std::size_t size;                   ///< number of entries
+    const std::size_t* different_rows;  ///< number of distinct rows
     const std::size_t* begins;
     std::size_t width;
 
@@ -155,11 +155,11 @@ struct RowSums {
     }
 };
 
-/// What a kernel that adds up rows works with.
+/// Buffers of a kernel that sums rows.
 template <class Real>
 class RowLists {
   public:
-    /// @param skipped a row that is left out, as -1 is
+    /// @param skipped a row that is excluded, like -1
     RowLists(KernelContext& context, const std::vector<RowList<Real>>& lists, std::int64_t skipped,
              std::size_t width)
         : count_(count_of(lists)),
@@ -172,7 +172,7 @@ class RowLists {
           skipped_(skipped),
           width_(width) {}
 
-    /// Sorts them as they are now.
+    /// Sorts the current contents of the lists.
     void run(const Stream& stream) const {
         auto* places = reinterpret_cast<RowPlace*>(places_.get());
         for_each(stream, size_, FillPlaces<Real>{lists_.data(), lists_.size(), skipped_, places});
@@ -195,7 +195,7 @@ class RowLists {
                 begins(),      width_};
     }
 
-    /// Places in all lists.
+    /// Number of entries in all lists.
     std::size_t count() const { return count_; }
 
   private:
@@ -210,7 +210,7 @@ class RowLists {
 
     std::size_t count_;
     std::size_t size_;     // a power of two
-    std::size_t segment_;  // places that one thread counts
+    std::size_t segment_;  // entries that one thread counts
     Table<RowList<Real>> lists_;
     DeviceMemory places_;
     DeviceMemory counts_;

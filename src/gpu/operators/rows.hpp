@@ -8,7 +8,7 @@
 
 namespace dtrain::gpu {
 
-/// One thread, as a block of it.
+/// A single thread with the interface of a block.
 struct Alone {
     ON_GPU std::size_t thread() const { return 0; }
     ON_GPU std::size_t threads() const { return 1; }
@@ -34,10 +34,10 @@ struct RowOfBlock {
     ON_GPU void operator()(const Block& block) const { body(std::size_t{block.number()}, block); }
 };
 
-/// From so many columns on a block works on a row, below it a thread does.
+/// With at least this many columns a block processes a row, otherwise a thread does.
 inline constexpr std::size_t columns_for_block = 32;
 
-/// body(row, team) in all threads of the team that works on the row: Alone or a Block.
+/// Calls body(row, team) in all threads of the team that processes the row: Alone or a Block.
 template <class Body>
 void for_each_row(const Stream& stream, std::size_t rows, std::size_t columns, const Body& body) {
     if (columns < columns_for_block)

@@ -8,7 +8,7 @@
 namespace dtrain::gpu {
 namespace {
 
-/// Sets its output to function(steps that are finished).
+/// Sets its output to function(completed steps).
 template <class Function>
 struct Scheduled {
     Function function;
@@ -51,7 +51,7 @@ struct InverseTime {
     }
 };
 
-/// A learning rate times factor(decay rate, periods that have passed).
+/// A learning rate times factor(decay rate, elapsed periods).
 template <class Kind>
 struct Decay {
     double rate;

@@ -14,14 +14,14 @@ std::unique_ptr<Kernel> make_reshape(KernelContext& context, const KernelArgumen
                                bytes = arguments.input("x").bytes()] { copy(stream, to, from, bytes); });
 }
 
-/// Some neighbouring parts of a tensor that is cut along an axis, and what they have of a slice of it.
+/// Some adjacent parts of a tensor that is split along an axis, as ranges of each slice of it.
 template <class Word, bool to_parts>
 struct CopyParts {
     static constexpr unsigned most = 8;
 
     Word* whole;
-    std::size_t slice;  ///< length in the whole
-    std::size_t begin;  ///< of the first part in a slice
+    std::size_t slice;  ///< length of a slice of the whole
+    std::size_t begin;  ///< offset of the first part in a slice
     std::size_t width;  ///< of these parts together
     Word* parts[most];
     std::size_t widths[most];

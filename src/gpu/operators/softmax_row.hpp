@@ -15,7 +15,7 @@ struct SoftmaxParts {
     Real sum;  ///< of exp(x - largest)
 };
 
-/// y = softmax(x), of one row by all threads of a team.
+/// y = softmax(x) for one row, computed by all threads of a team.
 template <class Real, class Team>
 ON_GPU SoftmaxParts<Real> softmax_row(const Team& team, const Real* x, Real* y, std::size_t columns) {
     Real largest = x[0];

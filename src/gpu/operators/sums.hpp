@@ -6,7 +6,7 @@
 
 #include "gpu/operators/give.hpp"
 
-/// Sums of many terms in an order that their number alone decides.
+/// Sums of many terms in an order that depends only on their number.
 namespace dtrain::gpu {
 
 template <class Real>
@@ -22,7 +22,7 @@ struct Products {
     ON_DEVICE Real operator()(std::size_t i) const { return x[i] * y[i]; }
 };
 
-/// What a sum, or a mean, is stored as.
+/// Stores a sum, or a mean.
 template <class Real>
 struct Store {
     Real* out;
@@ -30,7 +30,7 @@ struct Store {
     ON_DEVICE void operator()(Real sum) const { *out = sum / divisor; }
 };
 
-/// Of one number to all elements.
+/// Copies one number, divided, to all elements.
 template <class Real>
 struct Spread {
     const Real* value;
@@ -39,7 +39,7 @@ struct Spread {
     ON_DEVICE void operator()(std::size_t i) const { out[i] = *value / divisor; }
 };
 
-/// Elements times one number on the GPU.
+/// Multiplies elements by one number on the GPU.
 template <class Real>
 struct ScaledBy {
     const Real* x;
@@ -48,7 +48,7 @@ struct ScaledBy {
     ON_DEVICE void operator()(std::size_t i) const { out[i] = *factor * x[i]; }
 };
 
-/// The sum of the terms [begin, end), for all threads of a block.
+/// The sum of the terms [begin, end), returned to all threads of a block.
 template <class Real, class Terms>
 ON_GPU Real sum_of(const Block& block, const Terms& terms, std::size_t begin, std::size_t end) {
     Real sum = 0;
@@ -56,7 +56,7 @@ ON_GPU Real sum_of(const Block& block, const Terms& terms, std::size_t begin, st
     return block.sum(sum);
 }
 
-/// Each block's share of the terms.
+/// Sums each block's share of the terms.
 template <class Real, class Terms>
 struct PartialSums {
     Terms terms;
@@ -72,7 +72,7 @@ struct PartialSums {
     }
 };
 
-/// One block that calls finish(sum) on one thread.
+/// One block that calls finish(sum) in one thread.
 template <class Real, class Terms, class Finish>
 struct FinishedSum {
     Terms terms;
@@ -103,7 +103,7 @@ class Partials {
     std::size_t count() const { return count_; }
 
   private:
-    static constexpr std::size_t smallest = 2048;  // terms of a block
+    static constexpr std::size_t smallest = 2048;  // minimum number of terms per block
 
     std::size_t count_;
     std::size_t share_;
@@ -114,8 +114,8 @@ class Partials {
 template <class Real, class Terms, class Finish>
 std::unique_ptr<Kernel> kernel_of_sum(KernelContext& context, std::size_t count, const Terms& terms,
                                       const Finish& finish) {
-    constexpr std::size_t most = 1024;    // threads of a block
-    constexpr std::size_t of_one = 8192;  // terms that one block adds faster than two kernels do
+    constexpr std::size_t most = 1024;    // maximum number of threads per block
+    constexpr std::size_t of_one = 8192;  // up to this many terms one block is faster than two kernels
     if (count <= of_one)
         return kernel_of_blocks(context, 1, threads_for(count, most),
                                 FinishedSum<Real, Terms, Finish>{terms, count, finish});

@@ -11,7 +11,7 @@
 
 namespace dtrain::gpu {
 
-/// Values that a kernel is made with, where it reads them.
+/// Constant values of a kernel, in device memory.
 template <class Value>
 class Table {
   public:
@@ -19,7 +19,7 @@ class Table {
         : count_(values.size()), memory_(allocate(std::max<std::size_t>(count_, 1) * sizeof(Value))) {
         if (values.empty()) return;
         to_gpu(stream, memory_.get(), values.data(), count_ * sizeof(Value));
-        stream.finish();  // `values` may go
+        stream.finish();  // `values` may be freed afterwards
     }
 
     const Value* data() const { return reinterpret_cast<const Value*>(memory_.get()); }

@@ -12,15 +12,15 @@
 
 namespace dtrain::gpu {
 
-/// @throws Error when only a part of the parameter is to be updated, which this process would have to tell
-/// the GPU
+/// @throws Error if only a part of the parameter is to be updated, because the host would have to pass it to
+/// the GPU in each run
 inline void refuse_part(std::string_view type, const KernelArguments& arguments) {
     if (arguments.part != nullptr)
         throw Error("the operator '" + std::string(type) +
                     "' has no GPU kernel that updates a part of a parameter");
 }
 
-/// The element of a parameter that an element of its gradient is for, as kernels/updated_rows.hpp.
+/// Maps elements of a gradient to elements of its parameter, as kernels/updated_rows.hpp.
 class UpdatedElements {
   public:
     explicit UpdatedElements(const KernelArguments& arguments) : count_(arguments.input("gradient").size()) {
@@ -32,7 +32,7 @@ class UpdatedElements {
 
     std::size_t count() const { return count_; }
 
-    /// False: it is for none.
+    /// False if it belongs to none.
     ON_DEVICE bool find(std::size_t i, std::size_t& at) const {
         at = i;
         if (rows_ == nullptr) return true;

@@ -21,8 +21,8 @@ unsigned threads_of_a_block() {
 void run_blocks(std::size_t blocks, const std::function<void(const Block&)>& body) {
     static const auto threads = threads_of_a_block();
     Block::Team team(threads);
-    // A thread that waits for the others of its block takes no second piece: each piece has a thread of its
-    // own.
+    // A thread that waits for the others of its block cannot take a second piece, so each piece needs its own
+    // thread.
     thread_local WorkTeam team_of_threads(static_cast<int>(threads));
     team_of_threads.run(threads, [&](std::size_t thread) {
         for (std::size_t number = 0; number < blocks; ++number) {

@@ -9,7 +9,7 @@
 
 namespace dtrain::gpu {
 
-/// As on a GPU (cuda/block.hpp), of threads of this processor.
+/// The same interface as on a GPU (cuda/block.hpp), with CPU threads.
 class Block {
   public:
     struct Team {
@@ -21,8 +21,8 @@ class Block {
         Team& operator=(const Team&) = delete;
 
         std::vector<const void*> values;
-        pthread_barrier_t
-            barrier{};  // which sleeps: std::barrier first yields, with more threads than processors for long
+        pthread_barrier_t barrier{};  // a sleeping barrier: std::barrier yields first, which is slow with
+                                      // more threads than processors
     };
 
     Block(unsigned number, unsigned thread, Team& team) : number_(number), thread_(thread), team_(&team) {}

@@ -12,14 +12,14 @@
 
 namespace dtrain::gpu {
 
-/// Runs it now, or when a graph of the stream runs.
+/// Enqueues the work, or adds it to the graph that is being captured.
 void give(const Stream& stream, std::string name, std::function<void()> work);
 
-/// Of a body, without namespaces.
+/// Name of a body's type, without namespaces.
 std::string name_of(const std::type_info& body);
 
-/// Calls body(block) for one block after the other, each on as many threads as the environment variable
-/// DTRAIN_GPU_STAND_IN_THREADS says, or one.
+/// Calls body(block) for one block after the other, each with the number of threads given by the environment
+/// variable DTRAIN_GPU_STAND_IN_THREADS, by default one.
 void run_blocks(std::size_t blocks, const std::function<void(const Block&)>& body);
 
 template <class Body>

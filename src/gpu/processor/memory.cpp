@@ -14,7 +14,7 @@
 namespace dtrain::gpu {
 namespace {
 
-// What a kernel touches there, a sanitizer tells.
+// Makes a sanitizer report accesses of kernels to this memory.
 void forbid([[maybe_unused]] std::byte* from, [[maybe_unused]] std::size_t bytes) {
 #ifdef __SANITIZE_ADDRESS__
     ASAN_POISON_MEMORY_REGION(from, bytes);
@@ -24,7 +24,7 @@ void forbid([[maybe_unused]] std::byte* from, [[maybe_unused]] std::size_t bytes
 }  // namespace
 
 DeviceMemory allocate(std::size_t bytes) {
-    constexpr std::size_t alignment = 256;  // CUDA's
+    constexpr std::size_t alignment = 256;  // the alignment of CUDA
     const auto whole = aligned_to<alignment>(bytes + 1);
     auto memory = make_aligned_bytes<alignment>(whole);
     std::memset(memory.get(), 0, bytes);

@@ -15,7 +15,8 @@
 
 namespace dtrain::gpu {
 
-// A GPU computes while the caller goes on, who must not notice when: all is put off until somebody waits.
+// A GPU computes asynchronously, and callers must not depend on when: all work is deferred until somebody
+// waits.
 Stream::Stream() : handle_(new OwnedWork(std::make_shared<StreamWork>())) {}
 
 Stream::~Stream() {

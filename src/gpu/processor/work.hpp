@@ -16,16 +16,17 @@ namespace dtrain::gpu {
 
 struct Work {
     std::string name;
-    std::function<bool()> advance;  ///< true: it is done
+    std::function<bool()> advance;  ///< returns true once it is done
 };
 
-/// What a stream of the processor was given.
+/// The work that was enqueued in a stream of the CPU stand-in.
 struct StreamWork {
     std::deque<Work> waiting;
     std::size_t done = 0;
-    std::vector<Work>* captured = nullptr;  ///< where it goes while it is captured
+    std::vector<Work>* captured = nullptr;  ///< destination of work during a capture
 
-    /// As far as it can go now, up to so many in all since the stream was made; false: not so far.
+    /// Executes work as far as possible, up to `end` in total since the stream was created; false if it could
+    /// not get that far.
     bool advance(std::size_t end) {
         while (done < end && !waiting.empty()) {
             if (is_inside_) return false;
@@ -44,10 +45,10 @@ struct StreamWork {
     }
 
   private:
-    bool is_inside_ = false;  // of the work in front, which may look at other streams
+    bool is_inside_ = false;  // in the first work item, which may advance other streams
 };
 
-/// Shared with the marks of the stream, which may live longer.
+/// Shared with the stream's events, which may live longer.
 using OwnedWork = std::shared_ptr<StreamWork>;
 
 inline const OwnedWork& owned_work_of(const Stream& stream) {

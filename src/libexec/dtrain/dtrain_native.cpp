@@ -16,7 +16,7 @@
 
 namespace {
 
-/// What dtrain-worker leaves to this program to print.
+/// The output for an option that dtrain-worker delegates to this program.
 std::optional<std::string> text_asked_for(const std::string& arg) {
     constexpr std::string_view completion = "--print-completion=";
     if (arg == "--info" || arg == "--info=json")

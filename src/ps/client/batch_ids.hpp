@@ -18,13 +18,13 @@
 
 namespace dtrain::ps {
 
-/// The ids of a batch that have rows: all but padding, checked.
+/// The validated ids of a batch that have rows: all except padding.
 class BatchIds {
   public:
     BatchIds(kernels::Integers ids, std::int64_t padding, std::int64_t rows, std::string variable)
         : ids_(ids), padding_(padding), rows_(rows), variable_(std::move(variable)) {}
 
-    /// Looks at the batch. @throws Error when an id is outside
+    /// Reads the batch. @throws Error if an id is out of range
     void read() {
         found_.clear();
         places_.clear();
@@ -40,11 +40,11 @@ class BatchIds {
     }
 
     std::span<const std::int64_t> ids() const { return found_; }
-    /// In the batch, of each of ids().
+    /// For each of ids() its index in the batch.
     std::span<const std::size_t> places() const { return places_; }
     bool is_whole() const { return found_.size() == ids_.size(); }
 
-    /// Rows of ids() to their places in the batch; padding becomes zeros.
+    /// Copies the rows of ids() to their places in the batch; padding becomes zeros.
     void spread(std::span<const float> rows, std::span<float> batch) const {
         const auto width = batch.size() / ids_.size();
         std::ranges::fill(batch, 0.0F);
@@ -52,7 +52,7 @@ class BatchIds {
             std::copy_n(&rows[i * width], width, &batch[places_[i] * width]);
     }
 
-    /// The rows of ids() among those of the batch. @returns `rows`
+    /// Copies the rows of ids() from the batch to `rows`. @returns `rows`
     std::span<const float> gathered(std::span<const float> batch, std::vector<float>& rows) const {
         const auto width = batch.size() / ids_.size();
         rows.resize(places_.size() * width);

@@ -19,10 +19,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Servers give up on other trainers first, and say on which.
+// Servers time out on other trainers first, and then report which ones.
 constexpr std::chrono::seconds servers_first{5};
 constexpr std::chrono::microseconds max_poll_sleep{200};
-// A server applies a push of 65536 rows in two milliseconds, and who sleeps is late by a tenth of one.
+// A server applies a push of 65536 rows in two milliseconds, and a sleeping thread wakes up 0.1 ms late.
 constexpr std::chrono::microseconds poll_yields_alone{3000};
 
 }  // namespace
@@ -60,7 +60,7 @@ std::uint64_t Client::expect(int server, MessageKind to) {
     return requests_;
 }
 
-// Others hold on to what has come, and to what they wait for: it is changed by its own answer alone, once.
+// Callers keep references to answers, so an answer may be changed only once, by its own message.
 Client::Answer& Client::answer_to(std::uint64_t request, int server, MessageKind kind) {
     const auto found = answers_.find(request);
     if (found == answers_.end() || found->second.server != server)
@@ -100,7 +100,7 @@ bool Client::take_message() {
     const MessageReader reader(message->content.bytes());
     const auto server = server_of_rank(message->from);
     const auto request = reader.header().request;
-    // Of a save it is kept for who asks how that went.
+    // A failed save is kept for finish_save().
     if (reader.header().kind == MessageKind::failed && std::ranges::find(saves_, request) == saves_.end()) {
         ServerError refused(server, std::string(reader.text()));
         if (reader.header().steps == 0) throw refused;
@@ -195,7 +195,7 @@ void Client::abandon() noexcept {
             send_message(*transport_, rank, {.kind = MessageKind::abandon});
         transport_->deliver_within(timeout);
     } catch (const std::exception&) {
-        // MPI has failed: nobody can be told.
+        // MPI has failed: the servers cannot be notified.
     }
 }
 
@@ -233,7 +233,7 @@ void Client::send_ends(std::uint32_t steps) {
 void Client::end_step() {
     if (options_.mode == ServerMode::async) return end_step_alone();
     for (std::uint32_t table = 0; table < gradients_.size(); ++table) send_rows(table);
-    // One push after the other of the same kind: an earlier one is applied before the parameters are pulled.
+    // Pushes of a server are applied in order, so all are applied before the parameters are pulled.
     send_ends(1);
     ++steps_;
     ask_dense();
@@ -254,7 +254,7 @@ void Client::end_step_alone() {
     if (merged_steps_ >= options_.most_merged) wait_until_applied();
     if (is_all_applied()) send_merged();
     renew_dense();
-    if (is_all_applied()) send_merged();  // as may be known by now
+    if (is_all_applied()) send_merged();  // waiting may have brought the acknowledgements
 }
 
 bool Client::is_all_applied() const {
@@ -280,7 +280,7 @@ void Client::send_merged() {
 }
 
 void Client::flush() {
-    if (options_.mode == ServerMode::sync) return;  // what is pulled waits for it
+    if (options_.mode == ServerMode::sync) return;  // later pulls wait for the pushed steps
     wait_until_applied();
     send_merged();
     wait_until_applied();

@@ -22,7 +22,7 @@
 
 namespace dtrain::ps {
 
-/// A server could not do what was asked of it.
+/// A server could not fulfil a request.
 class ServerError : public Error {
   public:
     ServerError(int server, const std::string& why);
@@ -36,145 +36,148 @@ class ServerError : public Error {
 struct WantedRows {
     std::uint32_t table = 0;
     std::span<const std::int64_t> ids = {};
-    bool reads_only = false;  ///< changes nothing in the table
+    bool reads_only = false;  ///< does not change the table
 };
 
-/// What a trainer needs to know of its servers.
+/// What a trainer needs to know about its servers.
 struct ClientOptions {
     ServerMode mode = ServerMode::sync;
-    std::vector<int> servers;          ///< their ranks, by number
-    std::vector<std::string> layouts;  ///< what each server is expected to have
-    std::vector<std::size_t> dense;    ///< floats of dense parameters on each server
-    std::vector<std::size_t> widths;   ///< of the tables' rows, by number
-    /// Tables that keep statistics of rows, by number; those that are not named keep none.
+    std::vector<int> servers;          ///< their ranks, by server number
+    std::vector<std::string> layouts;  ///< the layout expected of each server
+    std::vector<std::size_t> dense;    ///< number of dense parameter floats on each server
+    std::vector<std::size_t> widths;   ///< width of the tables' rows, by table number
+    /// Whether a table keeps statistics of rows, by table number; false for missing entries.
     std::vector<bool> with_statistics = {};
-    /// Of tables, by number; those that are not named have none.
+    /// Limits of tables, by table number; none for missing entries.
     std::vector<std::optional<TableLimit>> limits = {};
-    /// async: the dense parameters that a step begins with lack fewer than this many of this trainer's own
-    /// steps. So many may wait for each other on the trainer, their gradients added up, while the servers
-    /// have not applied an earlier push.
+    /// async: the dense parameters at the start of a step lack fewer than this many of this trainer's own
+    /// steps. Up to this many steps are merged on the trainer, with summed gradients, while the servers have
+    /// not yet applied an earlier push.
     int most_merged = 1;
-    std::chrono::seconds deadline{0};  ///< for an answer; 0: none
-    /// Rows that a message has of a table, at most; larger batches go in several. 0: as many as are fast.
+    std::chrono::seconds deadline{0};  ///< for an answer; 0: no deadline
+    /// Maximum number of rows of a table per message; larger batches are split. 0: chosen for speed.
     std::size_t message_rows = 0;
 };
 
-/// A trainer's side of all servers. Answers are taken in whenever one of its functions is called. What a
-/// server refuses is thrown as ServerError by the next function that waits; a server that does not answer in
-/// time as CommunicatorTimeout.
+/// A trainer's connection to all servers. Every member function also processes answers that have arrived. If
+/// a server refuses a request, the next function that waits throws ServerError; if a server does not answer
+/// in time, CommunicatorTimeout.
 ///
-/// With their answers servers tell how many rows their tables have. As soon as the sum of a table passes its
-/// limit, the function that waits then throws DictSizeError, once, on one trainer: the next one to find out
-/// waits until the first has left.
+/// Answers of servers include the row counts of their tables. Once the sum for a table exceeds its limit, the
+/// next function that waits throws DictSizeError, once, on one trainer: another trainer that detects it waits
+/// until the first has left.
 class Client {
   public:
-    /// @param transport outlives this
+    /// @param transport must outlive this
     Client(ClientOptions options, comm::Transport& transport);
 
-    /// Joins all servers and waits until they accept. @returns steps that are in the parameters
+    /// Joins all servers and waits until they accept. @returns number of steps already in the parameters
     std::int64_t join();
 
-    /// Tells all servers that nothing will come any more, and waits until they have seen it.
+    /// Announces to all servers that this trainer sends nothing any more, and waits until they acknowledge.
     void leave();
 
-    /// Tells them that this trainer ends without leave(), and waits for nobody.
+    /// Notifies the servers that this trainer ends without leave(); waits for no answer.
     void abandon() noexcept;
 
-    /// Gradients of elements of a server's dense parameters, in this step.
+    /// Adds gradients of elements of a server's dense parameters for this step.
     void push_dense(int server, std::size_t first, std::span<const float> gradients);
 
-    /// Gradients of rows, in this step. Those of the same id are added in their order; of several calls, the
-    /// sums of each. They go to the servers with `last`, or at the step's end.
-    /// @param clicks of tables with statistics: of each id, which was shown once; empty: none
+    /// Adds gradients of rows for this step. Gradients of the same id are added in order within a call; then
+    /// the sums of several calls are added. They are sent to the servers when `last` is set, or at the end of
+    /// the step.
+    /// @param clicks for tables with statistics: clicks of each id, which counts as shown once; empty: no
+    /// clicks
     void push_rows(std::uint32_t table, std::span<const std::int64_t> ids, std::span<const float> gradients,
                    bool last, std::span<const float> clicks = {});
 
-    /// Sends what is left of the step, and asks for the dense parameters behind it.
+    /// Sends the rest of the step, and requests the dense parameters after it.
     void end_step();
 
-    /// A step of the other trainers in which this one has no gradients: sync and half_async count it as done,
-    /// and the dense parameters behind it are to be pulled. The other modes count no steps of others.
-    /// @return whether it was counted
+    /// Skips a step of the other trainers for which this one has no gradients: sync and half_async count it
+    /// as done, and the dense parameters after it must be pulled. The other modes do not count steps of
+    /// others.
+    /// @return whether the step was counted
     bool pass_step();
 
-    /// All dense parameters of a server, once they are there: sync and half_async wait for those of this
-    /// step, and so does async with a most_merged of 1; else async takes what has arrived. Empty: nothing
-    /// new.
+    /// All dense parameters of a server. sync and half_async wait for those of this step, and so does async
+    /// with most_merged = 1; otherwise async returns what has arrived. Empty: nothing new.
     std::span<const float> dense_values(int server);
-    /// Whether dense_values() would not wait.
+    /// Whether dense_values() returns without waiting.
     bool has_dense_come() const;
-    /// They are no longer needed.
+    /// Releases the values of dense_values().
     void drop_dense_values();
-    /// Waits for the parameters as they are, in all modes.
+    /// Waits for the current parameters, in all modes.
     void pull_dense();
 
-    /// Waits. @param out as many rows as there are ids
+    /// Waits for the rows. @param out as many rows as ids
     void pull_rows(const WantedRows& wanted, std::span<float> out);
 
-    /// Rows that were asked for.
+    /// A pending request for rows.
     struct RowRequest {
         std::uint32_t table = 0;
-        std::int64_t step = 0;          ///< whose rows these are
-        std::vector<std::int64_t> ids;  ///< of the batch, when it was asked for early
-        std::vector<std::uint32_t>
-            places;  ///< of the batch's rows among the distinct ones; empty: each its own
-        std::vector<std::uint32_t> servers;  ///< of the distinct ones; empty with one server
-        /// Which section of the answer to which request.
+        std::int64_t step = 0;          ///< the step to which the rows belong
+        std::vector<std::int64_t> ids;  ///< ids of the batch; only for a prefetch
+        /// For each row of the batch the index of its distinct id; empty: no id repeats.
+        std::vector<std::uint32_t> places;
+        std::vector<std::uint32_t> servers;  ///< server of each distinct id; empty with a single server
+        /// A section of the answer to a request.
         struct Part {
             std::uint64_t request = 0;
             std::size_t section = 0;
         };
-        /// By server, message_rows() of its rows each, in their order; the last one may have fewer.
+        /// By server: parts of message_rows() rows each, in order; the last one may have fewer.
         std::vector<std::vector<Part>> parts;
-        std::vector<std::size_t> counts;  ///< of rows, by server
+        std::vector<std::size_t> counts;  ///< number of rows, by server
     };
 
-    /// pull_rows() in two parts, of any number of tables: what there is little of goes in one message to a
-    /// server. Each is to be taken or dropped, once.
+    /// pull_rows() in two phases, for any number of tables: small requests to the same server share a
+    /// message. Each returned request must be taken or dropped exactly once.
     std::vector<RowRequest> ask_rows(std::span<const WantedRows> wanted);
     bool have_rows_come(const RowRequest& asked) const;
     void take_rows(const RowRequest& asked, std::span<float> out);
     void drop_rows(const RowRequest& asked);
 
-    /// Asks for the rows that will be wanted behind this step: the answer comes while this step goes on.
+    /// Requests the rows needed after this step, so that they arrive while this step runs.
     void prefetch_rows(std::span<const WantedRows> wanted);
 
-    /// Asks each server to save what it has now, of sync mode with this trainer's last step in it, and waits
-    /// until what they save is fixed. One save at a time. @param request for their Saver
-    /// @throws ServerError when one refuses, DictSizeError; nothing is in progress then
+    /// Asks each server to save its current data, in sync mode including this trainer's last step, and waits
+    /// until the servers have fixed what they save. One save at a time. @param request text for their Saver
+    /// @throws ServerError if a server refuses, DictSizeError; then no save is in progress
     void begin_save(const std::string& request);
 
-    /// Whether finish_save() would not wait.
+    /// Whether finish_save() returns without waiting.
     bool is_saved();
 
-    /// Waits until all have saved. @returns what each says
-    /// @throws ServerError when one could not; nothing is in progress then
+    /// Waits until all servers have saved. @returns the answer of each
+    /// @throws ServerError if a server failed; then no save is in progress
     std::vector<std::string> finish_save();
 
-    /// Lets the tables of all servers shrink or not, when this step is in the parameters, and tells them that
-    /// it is this day from now on. @returns rows that went
+    /// Starts a new day on all servers once this step is in the parameters, and optionally shrinks their
+    /// tables first. @returns number of removed rows
     std::uint64_t begin_day(std::uint32_t day, bool shrinks);
 
-    /// What the servers have, as text of each.
+    /// The counts of each server, as text.
     std::vector<std::string> counts();
 
-    /// Waits until all that was pushed is in the parameters.
+    /// Waits until everything that was pushed is in the parameters.
     void flush();
 
-    /// Takes in what has arrived. Never waits.
+    /// Processes what has arrived. Never blocks.
     void progress();
 
     std::int64_t steps() const { return steps_; }
     int servers() const { return static_cast<int>(options_.servers.size()); }
     std::size_t width(std::uint32_t table) const { return options_.widths[table]; }
-    /// Floats.
+    /// In floats.
     std::size_t dense_size(int server) const { return options_.dense[static_cast<std::size_t>(server)]; }
 
   private:
-    // A push that has grown to this size leaves while the step goes on.
+    // A push that reaches this size is sent before the step ends.
     static constexpr std::size_t full_message = 256 * std::size_t{1024};
 
-    /// Whether an open message leaves before so much more is put in: it has much, and would be too long.
+    /// Whether to send an open message before adding `more` bytes: it would become too long and already has a
+    /// reasonable size.
     static bool leaves_before(std::size_t bytes, std::size_t more) {
         return bytes + more > full_message && bytes > full_message / 8;
     }
@@ -185,24 +188,24 @@ class Client {
     struct Gradients {
         std::vector<std::int64_t> ids;
         std::vector<float> values;
-        int lists = 0;             ///< each without repeated ids
-        bool are_written = false;  ///< some of this step
+        int lists = 0;             ///< number of lists in it, each without repeated ids
+        bool are_written = false;  ///< some of this step have been written to messages
     };
 
     struct Answer {
         int server = 0;
-        MessageKind to = MessageKind::join;  ///< what was asked
+        MessageKind to = MessageKind::join;  ///< the kind of the request
         std::optional<comm::MessageBytes> message;
-        bool is_begun = false;   ///< of a save
-        std::size_t takers = 1;  ///< who has yet to forget() it
+        bool is_begun = false;   ///< of a save: the server has fixed what it saves
+        std::size_t takers = 1;  ///< number of callers that must still forget() it
     };
 
     /// Sends a message to each server. @returns the requests, by server
-    /// @param write puts in what the message to a server has; empty: only the header
+    /// @param write adds the content for a server; empty: only the header is sent
     std::vector<std::uint64_t> send_all(MessageHeader header,
                                         const std::function<void(int, MessageWriter&)>& write);
-    /// The same, and waits for their answers.
-    /// @param read gets the answer of each, in their order; may be empty
+    /// The same, and waits for the answers.
+    /// @param read is called with the answer of each server, in server order; may be empty
     void ask_all(const MessageHeader& header, const std::function<void(int, MessageWriter&)>& write,
                  const std::function<void(int, const MessageReader&)>& read);
     std::uint64_t expect(int server, MessageKind to);
@@ -211,7 +214,7 @@ class Client {
     void wait_until_begun(std::uint64_t save);
     bool has_come(std::uint64_t request) const;
     bool have_come(std::span<const std::uint64_t> requests) const;
-    /// Said by each taker. What has not come by then goes as soon as it comes.
+    /// Called once by each taker. If the answer has not arrived by the last call, it is dropped on arrival.
     void forget(std::uint64_t request);
     template <class Condition>
     void wait_until(const Condition& condition, const char* what, int server);
@@ -220,7 +223,7 @@ class Client {
     void check_room();
     void throw_when_passed();
     void take_turn(SizesTurn turn);
-    std::uint64_t ask_sizes();  ///< @returns rows that were ever evicted
+    std::uint64_t ask_sizes();  ///< @returns total number of rows evicted so far
     void renew_sizes();
     int server_of_rank(int rank) const;
 
@@ -257,32 +260,31 @@ class Client {
     std::uint64_t requests_ = 0;
     std::map<std::uint64_t, Answer> answers_;
     std::vector<std::optional<MessageWriter>> pushes_;  ///< open messages, by server
-    std::vector<std::uint64_t> unapplied_;              ///< async: the push that each server has not applied
-    std::vector<std::vector<float>> merged_;            ///< async: dense gradients of steps that wait
+    std::vector<std::uint64_t> unapplied_;              ///< async: push not yet applied, by server; 0: none
+    std::vector<std::vector<float>> merged_;            ///< async: summed gradients of unsent steps
     int merged_steps_ = 0;
     std::vector<Gradients> gradients_;           ///< by table
-    bool ids_are_new_ = false;                   ///< no row of those being written was in this step before
+    bool ids_are_new_ = false;                   ///< the rows being written are new in this step
     std::vector<std::uint64_t> dense_requests_;  ///< by server; 0: none
-    std::vector<std::int64_t> steps_asked_;      ///< async: of this trainer, in what is asked for, by server
-    std::vector<std::int64_t> steps_known_;      ///< and in what was taken
-    std::vector<bool> are_new_;                  ///< dense values that may be taken, by server
+    std::vector<std::int64_t> steps_asked_;      ///< async: own steps in the requested values, by server
+    std::vector<std::int64_t> steps_known_;      ///< the same for the values taken last
+    std::vector<bool> are_new_;                  ///< dense values may be taken, by server
     std::vector<RowRequest> prefetched_;
     std::vector<std::uint64_t> saves_;  ///< by server; empty: no save is in progress
     TableRoom room_;
-    std::optional<ServerError> refused_for_room_;  ///< by a server whose part alone is too large
+    std::optional<ServerError> refused_for_room_;  ///< from a server that alone exceeds a table's limit
     bool is_checking_room_ = false;
     bool space_is_reported_ = false;
     DistinctIds distinct_;
     struct AskedBatches {
-        std::array<DistinctIds, 2> newest;  ///< one may be a prefetch
+        std::array<DistinctIds, 2> newest;  ///< one of them may be a prefetch
         std::size_t next = 0;
     };
-    std::vector<AskedBatches> asked_;  ///< by table: what is pushed is mostly what was pulled
-    std::vector<float> rows_to_push_;  ///< of a call, with shows and clicks
+    std::vector<AskedBatches> asked_;  ///< by table; a push usually has the ids of a pull
+    std::vector<float> rows_to_push_;  ///< rows of a call, with shows and clicks
 };
 
-/// Adds up rows of the same id, in their order. Each id is then there once, in the order in which they come
-/// first.
+/// Adds rows of the same id, in order. Afterwards each id occurs once, in order of first occurrence.
 void merge_repeated(DistinctIds& distinct, std::size_t width, std::vector<std::int64_t>& ids,
                     std::vector<float>& values);
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a Client asks of all servers between steps.
+// Client: requests to all servers between steps.
 #include <utility>
 
 #include "ps/client/client.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// How a Client gives gradients of dense parameters and gets these.
+// Client: pushing gradients of dense parameters and pulling the parameters.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,7 @@ void Client::ask_dense() {
     }
 }
 
-// async: what has come is taken; what lacks too many of this trainer's own steps is waited for.
+// async: takes what has arrived; waits for values that lack too many of this trainer's own steps.
 void Client::renew_dense() {
     ask_dense();
     for (std::size_t server = 0; server < dense_requests_.size(); ++server) {
@@ -74,14 +74,14 @@ void Client::drop_dense_values() {
             steps_known_[server] = steps_asked_[server];
             are_new_[server] = false;
         }
-    // With 1 each step waits for what it asks for behind its push.
+    // With most_merged = 1, every step waits for the values that it requests after its push.
     if (options_.mode == ServerMode::async && options_.most_merged > 1) ask_dense();
 }
 
 void Client::pull_dense() {
     for (auto& request : dense_requests_) {
         if (request == 0) continue;
-        wait_for(request, "pull");  // what was asked before is older
+        wait_for(request, "pull");  // the pending answer may be older
         forget(std::exchange(request, 0));
     }
     ask_dense();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Rows of tables, on their way from the servers.
+// Client: pulling rows of tables.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 
 namespace dtrain::ps {
 
-/// Requests for rows of one step, on their way. A message has what is wanted of one table after the other.
+/// Builds and sends the requests for rows of one step. A message may contain requests for several tables.
 class Client::PullMessages {
   public:
     PullMessages(Client& client, std::int64_t step)
@@ -17,7 +17,7 @@ class Client::PullMessages {
 
     std::int64_t step() const { return step_; }
 
-    /// For the open message to a server, which leaves when it is long.
+    /// Adds to the open message to a server; sends that first if it is long.
     RowRequest::Part add(std::size_t server, const WantedRows& wanted) {
         auto& open = open_[server];
         const auto bytes =
@@ -28,7 +28,7 @@ class Client::PullMessages {
         return write(*open, wanted);
     }
 
-    /// In a message of its own, at once.
+    /// Sends a message of its own, at once.
     RowRequest::Part send(std::size_t server, const WantedRows& wanted) {
         auto message = begun(server, wanted);
         const auto part = write(message, wanted);
@@ -94,7 +94,7 @@ Client::RowRequest Client::ask_rows(const WantedRows& wanted, PullMessages& mess
                                                         : messages.add(server, part));
         asked.counts[server] += ids.size();
     };
-    std::vector<std::vector<std::int64_t>> lists(servers);  // what goes with the next message
+    std::vector<std::vector<std::int64_t>> lists(servers);  // ids for the next message, by server
     auto& [newest, next] = asked_[wanted.table];
     auto& distinct = newest[next++ % newest.size()];
     distinct.begin(wanted.ids.size());
@@ -136,8 +136,8 @@ void Client::drop_rows(const RowRequest& asked) {
         for (const auto& part : of_server) forget(part.request);
 }
 
-/// The rows of a request, one server's after the other's as one likes; each server's are taken from the
-/// messages as these come, and the memory of a message goes back when it is read.
+/// Reads the rows of a request, in any order of servers, but sequentially for each server. Waits for messages
+/// as needed, and releases each message once it is read.
 class Client::RowsThatCome {
   public:
     RowsThatCome(Client& client, const RowRequest& asked)
@@ -161,7 +161,7 @@ class Client::RowsThatCome {
         return row;
     }
 
-    /// As many as have come in one message.
+    /// The remaining rows of the current message, or those of the next one.
     std::span<const float> next_of_message(std::size_t server) {
         auto& rest = parts_[server].rest;
         if (rest.empty()) open(server);
@@ -202,7 +202,7 @@ void Client::take_rows(const RowRequest& asked, std::span<float> out) {
     };
     RowsThatCome rows(*this, asked);
     if (!asked.places.empty()) {
-        std::vector<std::size_t> firsts;  // in `out`, of each place
+        std::vector<std::size_t> firsts;  // index in `out` of the first row of each distinct id
         for (std::size_t i = 0; i < asked.places.size(); ++i) {
             const auto place = asked.places[i];
             const bool is_first = place == firsts.size();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of rows, on their way to the servers.
+// Client: pushing gradients of rows.
 #include <algorithm>
 #include <utility>
 
@@ -13,15 +13,14 @@ namespace {
 
 namespace loops = kernels::loops;
 
-// Fewer are not worth a message, nor the threads of a server.
+// Fewer rows do not justify a message, nor several threads on the server.
 constexpr std::size_t min_rows = 2048;
 
-// Adds up rows in their order where `row_at(place)` is; what was there before a place first comes does not
-// count.
+// Adds rows in order to `row_at(place)`; the first row of each place overwrites what is there.
 template <class RowAt>
 void add_up(std::span<const std::uint32_t> places, std::span<const float> values, std::size_t width,
             const RowAt& row_at) {
-    std::uint32_t seen = 0;  // places below have come
+    std::uint32_t seen = 0;  // places below this have occurred
     for (std::size_t i = 0; i < places.size(); ++i) {
         const float* const from = &values[i * width];
         float* const to = row_at(places[i]);
@@ -48,7 +47,7 @@ std::size_t Client::width_to_push(std::uint32_t table) const {
     return pushed_width(options_.widths[table], has_statistics(table));
 }
 
-// Rows as they are pushed, each shown once.
+// Appends the statistics to each row: one show, and its clicks.
 std::span<const float> Client::with_statistics(std::span<const float> gradients, std::size_t width,
                                                std::span<const float> clicks) {
     rows_to_push_.clear();
@@ -81,7 +80,7 @@ void Client::push_rows(std::uint32_t table, std::span<const std::int64_t> ids,
     if (leaves_now) send_rows(table);
 }
 
-// Whether the gradients of this step go to the servers at its end, and none of an earlier one with them.
+// Whether the gradients of this step are sent at its end, not merged with those of another step.
 bool Client::leaves_with_step() const {
     return options_.mode != ServerMode::async || (merged_steps_ == 0 && is_all_applied());
 }
@@ -117,7 +116,7 @@ const DistinctIds& Client::distinct_of(std::uint32_t table, std::span<const std:
     return distinct_;
 }
 
-// Each message leaves as soon as it is full, but the last one: the step may have more.
+// Sends each message as soon as it is full, except the last one, since the step may have more rows.
 void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
                         std::span<const float> values) {
     const auto width = width_to_push(table);
@@ -137,7 +136,7 @@ void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
     struct Part {
         MessageWriter::Rows rows;
         std::size_t filled = 0;
-        std::size_t left = 0;  // behind these
+        std::size_t left = 0;  // rows still to add after these
     };
     std::vector<Part> parts(options_.servers.size());
     std::vector<std::uint32_t> servers_of;
@@ -160,7 +159,7 @@ void Client::write_each(std::uint32_t table, std::span<const std::int64_t> ids,
     }
 }
 
-// Sums are not complete before the batch's end: no message leaves before.
+// Sums are complete only at the end of the batch, so no message is sent before.
 void Client::write_sums(std::uint32_t table, const DistinctIds& distinct, std::span<const float> values) {
     const auto each = distinct.ids();
     const auto width = width_to_push(table);
@@ -190,7 +189,7 @@ void Client::write_sums(std::uint32_t table, const DistinctIds& distinct, std::s
         }
 }
 
-/// Room for rows in the open message to a server, or in a new one when it is long already.
+/// Reserves rows in the open message to a server, or in a new one if it is already long.
 MessageWriter::Rows Client::add_rows(int server, std::uint32_t table, std::size_t count) {
     const auto width = width_to_push(table);
     const auto bytes = MessageWriter::bytes_of_rows(count, width);
@@ -202,7 +201,7 @@ MessageWriter::Rows Client::add_rows(int server, std::uint32_t table, std::size_
 void merge_repeated(DistinctIds& distinct, std::size_t width, std::vector<std::int64_t>& ids,
                     std::vector<float>& values) {
     if (!distinct.find_repeated(ids)) return;
-    // A place never lies behind the row that is read.
+    // In-place is safe: the destination never lies after the row being read.
     add_up(distinct.places(), values, width, [&](std::uint32_t place) { return &values[place * width]; });
     ids.assign(distinct.ids().begin(), distinct.ids().end());
     values.resize(ids.size() * width);

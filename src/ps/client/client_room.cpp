@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// How a Client finds out that a table has more rows than it may have on all servers together.
+// Client: detecting that a table has more rows than its limit for all servers together.
 #include <utility>
 
 #include "ps/client/client.hpp"
@@ -61,8 +61,9 @@ void Client::check_room() {
 void Client::throw_when_passed() {
     if (refused_for_room_) throw ServerError(*std::exchange(refused_for_room_, std::nullopt));
     if (space_is_reported_) return;
-    // What is known of one server may be older than what is known of another, and rows may have gone since.
-    // When none have gone between two rounds, all that the first one has found was there at its end.
+    // The sizes known of different servers may be from different times, and rows may have been evicted in
+    // between. If no row was evicted between two rounds, all rows counted in the first round existed at its
+    // end.
     auto evicted = ask_sizes();
     while (room_.is_passed()) {
         const auto before = std::exchange(evicted, ask_sizes());
@@ -73,7 +74,7 @@ void Client::throw_when_passed() {
 }
 
 void Client::renew_sizes() {
-    // One server refuses by itself.
+    // A single server rejects excess rows itself.
     if (room_.is_limited() && servers() > 1 && !space_is_reported_) ask_sizes();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// How a Client lets servers save.
+// Client: making the servers save.
 #include <algorithm>
 #include <optional>
 

@@ -35,7 +35,7 @@ std::unique_ptr<kernels::Kernel> ExecutorLink::make_kernel(const Operator& op,
 std::unique_ptr<kernels::Kernel> ExecutorLink::make_send(const Operator& op,
                                                          const kernels::KernelArguments& arguments) {
     const auto& gradient = op.input("gradient");
-    // The gradient of NAME is NAME@grad.
+    // The gradient of NAME is called NAME@grad.
     const auto parameter = std::ranges::find_if(
         parts_.all(), [&](const auto& known) { return gradient_name(known.first) == gradient; });
     if (parameter == parts_.all().end())

@@ -12,10 +12,10 @@
 
 namespace dtrain::ps {
 
-/// Lets the operators of a trainer's program talk to a Client.
+/// Connects the operators of a trainer's program to a Client.
 class ExecutorLink final : public TrainerLink {
   public:
-    /// @param client outlives this and its kernels
+    /// @param client must outlive this and its kernels
     ExecutorLink(ParameterParts parts, Client& client);
 
     void begin_program() override;
@@ -40,7 +40,7 @@ class ExecutorLink final : public TrainerLink {
 
     ParameterParts parts_;
     Client* client_;
-    std::shared_ptr<PullGroup> fed_;  ///< of the program whose kernels are made
+    std::shared_ptr<PullGroup> fed_;  ///< for the program whose kernels are being made
 };
 
 }  // namespace dtrain::ps

@@ -67,7 +67,7 @@ void GeoLink::take(const Asked& asked) {
 }
 
 void GeoLink::prefetch(std::span<const Lookup> lookups) {
-    // Rows count as asked for only when there are all tables.
+    // Look up all tables first: an unknown table throws, and no rows may be marked as requested then.
     std::vector<Missing> missing;
     for (const auto& lookup : lookups) missing.push_back({parts_.table_number(lookup.table), {}});
     for (std::size_t i = 0; i < missing.size(); ++i) {

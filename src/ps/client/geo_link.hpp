@@ -17,16 +17,16 @@
 
 namespace dtrain::ps {
 
-/// A trainer in geo mode: it updates parameters of its own and exchanges changes with the servers.
+/// A trainer in geo mode: it updates its own copy of the parameters and exchanges changes with the servers.
 ///
-/// Of each parameter it knows what the servers had. When it sends its share of what it has changed, it goes
-/// on as if they had all of that; the answer, whenever it comes, says what they have, and the difference is
-/// added to what it has by then.
+/// For each parameter it keeps the value last known of the servers. When it sends its share of its changes,
+/// it continues as if the servers had its own values. Their answer, whenever it arrives, gives the servers'
+/// values; the difference from the values known so far is added to the current ones.
 class GeoLink final : public TrainerLink {
   public:
     /// @param tables by number, empty
-    /// @param trainers of the job
-    /// @param client outlives this and its kernels
+    /// @param trainers number of trainers of the job
+    /// @param client must outlive this and its kernels
     GeoLink(ParameterParts parts, std::vector<LocalRows> tables, int trainers, Client& client);
 
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
@@ -34,34 +34,34 @@ class GeoLink final : public TrainerLink {
                                                  const program::CopiedTensors& copied) override;
     void progress() override { client_->progress(); }
 
-    /// What this trainer has changed and not sent is lost.
+    /// Discards what this trainer has changed and not sent.
     void pull_parameters(const State& state) override;
     void prefetch(std::span<const Lookup> lookups) override;
 
-    /// Sends what was changed, and takes what the servers have then.
+    /// Sends the changes, and takes the servers' values after that.
     void finish() override;
 
-    /// What the optimizer keeps of the rows that were looked up, and how many steps it has seen: of each
-    /// table TABLE.ids and TABLE.state. Nothing when it keeps nothing.
+    /// Stores the optimizer state of the rows that were looked up, and the number of steps: for each table
+    /// TABLE.ids and TABLE.state. Stores nothing if the optimizer has no state.
     void store_rows(Checkpoint& into) const override;
-    /// Before the first step.
+    /// Call before the first step.
     void restore_rows(const Checkpoint& from) override;
 
   private:
-    /// Rows that were asked for.
+    /// Requested rows.
     struct Asked {
         std::vector<std::byte*> rows;
         Client::RowRequest request;
     };
-    /// Rows of a table that are to be asked for.
+    /// Rows of a table that must be requested.
     struct Missing {
         std::uint32_t table = 0;
         std::vector<std::byte*> rows;
     };
     struct Table {
         LocalRows rows;
-        std::vector<Asked> asked = {};      ///< before a batch needs them
-        std::optional<Asked> changed = {};  ///< those whose changes were sent
+        std::vector<Asked> asked = {};      ///< requested rows that are not yet taken
+        std::optional<Asked> changed = {};  ///< the rows whose changes were sent
     };
     /// A dense parameter that this trainer updates.
     struct Parameter {
@@ -92,8 +92,8 @@ class GeoLink final : public TrainerLink {
     float share_;
     Client* client_;
     std::vector<Parameter> parameters_;
-    program::CopiedTensors copied_;          ///< those are
-    std::vector<std::vector<float>> known_;  ///< what each server had of its dense parameters
+    program::CopiedTensors copied_;          ///< host copies of parameters_
+    std::vector<std::vector<float>> known_;  ///< the servers' dense parameters as last known, by server
     std::int64_t step_ = 0;
     std::int64_t unsent_steps_ = 0;
     bool waits_for_answers_ = false;

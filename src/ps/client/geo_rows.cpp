@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// What of a GeoLink's rows a checkpoint has.
+// GeoLink: storing and restoring rows in checkpoints.
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>

@@ -18,7 +18,7 @@ namespace dtrain::ps {
 namespace {
 
 constexpr std::size_t id_bytes = sizeof(std::int64_t);
-// A trainer's rows are far from filling even one.
+// One arena is far larger than what a trainer holds.
 constexpr std::size_t arenas = 1;
 
 std::size_t row_bytes(std::size_t header, std::size_t width, const Optimizer& optimizer) {

@@ -14,72 +14,74 @@
 
 namespace dtrain::ps {
 
-/// The rows of a table that a trainer of geo mode has looked up: weights and optimizer state of its own, and
-/// the weights that the servers had. What lies between these two has not been sent.
+/// The rows of a table that a geo-mode trainer has looked up: its own weights and optimizer state, and the
+/// weights last known of the servers. The difference between the two has not been sent.
 class LocalRows {
   public:
     LocalRows(std::size_t width, Optimizer optimizer, Regularisation regularisation);
 
-    /// Rows stay where they are.
+    /// Pointers to rows, which stay valid as rows are added.
     using Rows = std::span<std::byte* const>;
 
-    /// The rows of these ids, which may repeat; new ones are zeros. Valid until some more batches were found.
+    /// The rows of these ids, which may repeat; new ones are zeros. The span is valid until a few more
+    /// batches were looked up.
     Rows find(std::span<const std::int64_t> ids);
 
-    /// Of these rows those that were not asked for since the last changes were taken, each once, and they
-    /// count as asked for.
+    /// Returns the rows that were not requested since the last take_changes(), without duplicates, and marks
+    /// them as requested.
     std::vector<std::byte*> ask(Rows rows);
 
     static std::vector<std::int64_t> ids_of(Rows rows);
 
-    /// What the servers have now: the changes that were not sent are added to it. Rows without such have the
+    /// Sets the servers' current values and adds the changes that were not sent. Unchanged rows get the
     /// servers' bits.
     /// @param values rows.size() * width
     void renew(Rows rows, std::span<const float> values);
 
     void read(Rows rows, std::span<float> out) const;
 
-    /// Of this step; those of a row are added in their order.
+    /// Adds gradients of this step; those of the same row are added in order.
     void add_gradients(Rows rows, std::span<const float> gradients);
 
-    /// Updates with the step's gradients.
+    /// Updates the rows with the step's gradients.
     /// @param step 1, 2, ...
     void update(double learning_rate, std::int64_t step);
 
-    /// The optimizer's own.
+    /// The optimizer's own learning rate.
     double learning_rate() const;
 
-    /// This share of what was changed since it was last called, with the sign of a gradient. The rows count
-    /// as asked for, and all others no longer.
-    /// @returns the rows, each once
+    /// Computes `share` times the changes since the previous call, with the sign of a gradient. These rows
+    /// are then marked as requested, and all others as not requested.
+    /// @returns the changed rows, without duplicates
     std::vector<std::byte*> take_changes(float share, std::vector<float>& changes);
 
-    /// All rows are to be asked for again. To be called when nothing is left to send.
+    /// Marks all rows as not requested. Call only when no changes are left to send.
     void forget_asked() { ++period_; }
 
-    /// Rows that are asked for once are never asked for again: nobody else changes them.
+    /// From now on, a row that was requested once is never requested again: nobody else changes it.
     void keep_all() { keeps_all_ = true; }
 
-    /// Floats that the optimizer keeps of a row.
+    /// Floats of optimizer state per row.
     std::size_t state_width() const;
 
-    /// What the optimizer keeps.
+    /// Optimizer states of rows.
     struct States {
         std::vector<std::int64_t> ids;
-        std::vector<float> values;  ///< state_width() of each
+        std::vector<float> values;  ///< state_width() floats per id
     };
     States states() const;
 
-    /// Makes rows with these states, to be asked for as new ones are.
-    /// @throws UsageError when the sizes do not fit, or there is such a row; some rows may be there then
+    /// Creates rows with these states; like new rows, they are not yet requested.
+    /// @throws UsageError if the sizes do not match, or a row already exists; some rows may have been created
+    /// then
     void restore(const States& states);
 
     std::size_t size() const { return index_.size(); }
 
   private:
     struct Header {
-        std::uint32_t asked_in;  ///< period; 0: never
-        std::uint32_t place;     ///< among the rows with gradients of this step, from 1 on; 0: none
+        std::uint32_t asked_in;  ///< period in which it was last requested; 0: never
+        std::uint32_t place;     ///< 1-based index among the rows with gradients of this step; 0: none
         std::uint32_t changed;
     };
     struct Parts {
@@ -102,7 +104,7 @@ class LocalRows {
         std::vector<std::int64_t> ids;
         std::vector<std::byte*> rows;
     };
-    std::array<Batch, 4> batches_;  ///< found last
+    std::array<Batch, 4> batches_;  ///< the last batches looked up
     std::size_t oldest_batch_ = 0;
 
     std::vector<std::byte*> step_rows_;

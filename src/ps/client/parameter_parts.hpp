@@ -12,7 +12,7 @@
 
 namespace dtrain::ps {
 
-/// A block of a variable: where it is in the variable, and on which server.
+/// A block of a variable: its offset in the variable and on its server.
 struct ParameterPart {
     std::size_t in_variable;
     std::size_t count;
@@ -20,22 +20,22 @@ struct ParameterPart {
     std::size_t on_server;
 };
 
-/// Where a trainer finds its parameters.
+/// Maps a trainer's parameters to their blocks on the servers.
 class ParameterParts {
   public:
-    /// @param placements in the order in which each server has its blocks
+    /// @param placements in the order of the blocks on each server
     ParameterParts(const std::vector<DistributeTranspiler::Placement>& placements,
                    std::vector<std::string> tables);
 
     using Parts = std::vector<ParameterPart>;
 
-    /// @throws ProgramError when servers have no such parameter
+    /// @throws ProgramError if the servers have no such parameter
     const Parts& of(const std::string& variable) const;
 
     /// By variable.
     const std::map<std::string, Parts, std::less<>>& all() const { return parts_; }
 
-    /// @throws ProgramError when there is none
+    /// @throws ProgramError if there is no such table
     std::uint32_t table_number(const std::string& name) const;
 
     /// By number.

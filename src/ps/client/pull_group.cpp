@@ -14,7 +14,7 @@ std::size_t PullGroup::add(std::uint32_t table, BatchIds ids, bool reads_only) {
 void PullGroup::ask_all() {
     std::vector<WantedRows> wanted;
     for (auto& member : members_) {
-        // Of a step that was not finished.
+        // Left over from an unfinished step.
         if (const auto left = std::exchange(member.asked, std::nullopt)) client_->drop_rows(*left);
         member.ids.read();
         wanted.push_back({member.table, member.ids.ids(), member.reads_only});

@@ -13,17 +13,17 @@
 
 namespace dtrain::ps {
 
-/// Lookups of a program whose ids are there before the first of them runs: that one asks for the rows of all,
-/// and each takes its own when it runs.
+/// Lookups of a program whose ids are known before the first of them runs: the first one requests the rows of
+/// all, and each takes its own when it runs.
 class PullGroup {
   public:
-    /// @param client outlives this
+    /// @param client must outlive this
     explicit PullGroup(Client& client) : client_(&client) {}
 
     /// @returns the number of this lookup
     std::size_t add(std::uint32_t table, BatchIds ids, bool reads_only);
 
-    /// Waits. @param out rows of the whole batch; those of padding become zeros
+    /// Waits for the rows. @param out rows of the whole batch; padding becomes zeros
     void take(std::size_t number, std::span<float> out);
 
   private:

@@ -10,28 +10,28 @@
 
 namespace dtrain::ps {
 
-/// The most rows that a table may have on all servers together.
+/// The maximum number of rows of a table on all servers together.
 struct TableLimit {
     std::string table;
     std::uint64_t dict_size = 0;
 };
 
-/// How many rows each table has on each server, as far as a trainer knows.
+/// The number of rows of each table on each server, as last reported to this trainer.
 class TableRoom {
   public:
-    /// @param limits of tables, by number; those without one are not looked at
+    /// @param limits by table number; tables without a limit are ignored
     TableRoom(std::vector<std::optional<TableLimit>> limits, std::size_t servers);
 
     /// Whether any table has a limit.
     bool is_limited() const { return is_limited_; }
 
-    /// What a server says now.
+    /// Records the row count that a server reports.
     void note(std::size_t server, std::uint32_t table, std::uint64_t rows);
 
-    /// Whether some table has more rows than it may have.
+    /// Whether some table exceeds its limit.
     bool is_passed() const { return passed_ > 0; }
 
-    /// @throws DictSizeError of the first such table
+    /// @throws DictSizeError for the first such table
     void check() const;
 
   private:
@@ -44,7 +44,7 @@ class TableRoom {
     };
     std::vector<Table> tables_;
     bool is_limited_ = false;
-    std::size_t passed_ = 0;  ///< tables
+    std::size_t passed_ = 0;  ///< number of tables above their limit
 };
 
 }  // namespace dtrain::ps

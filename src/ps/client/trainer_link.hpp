@@ -12,23 +12,24 @@
 
 namespace dtrain::ps {
 
-/// What a trainer has to do with servers besides running its program.
+/// What a trainer does with the servers besides running its program.
 class TrainerLink : public program::ServerLink {
   public:
-    /// Sets the dense parameters of these tensors to what the servers have now. Waits.
+    /// Sets the dense parameters in these tensors to the servers' current values. Waits for them.
     virtual void pull_parameters(const State& state) = 0;
 
-    /// Asks for the rows that the next batch will want, while this step goes on.
-    /// @throws ProgramError when there is no such table
+    /// Requests the rows that the next batch will need, while this step runs.
+    /// @throws ProgramError if there is no such table
     virtual void prefetch(std::span<const Lookup> lookups) = 0;
 
-    /// Waits until all that this trainer has learned is in the servers' parameters.
+    /// Waits until all updates of this trainer are in the servers' parameters.
     virtual void finish() = 0;
 
-    /// What this trainer alone has of rows: in geo mode, as GeoLink has it. Nothing is to be on the way.
+    /// Stores the state of rows that only this trainer has (geo mode, see GeoLink). No requests may be
+    /// pending.
     virtual void store_rows(Checkpoint& /*into*/) const {}
 
-    /// @throws UsageError when it is of other tables
+    /// @throws UsageError if it belongs to other tables
     virtual void restore_rows(const Checkpoint& /*from*/) {}
 };
 

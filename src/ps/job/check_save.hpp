@@ -9,16 +9,16 @@
 namespace dtrain::ps {
 
 struct SaveInfo {
-    int servers = 0;                      ///< that wrote it
-    std::vector<std::string> needs = {};  ///< names of the folders beside it that have what it goes on from
+    int servers = 0;                      ///< number of servers that wrote it
+    std::vector<std::string> needs = {};  ///< names of the sibling folders with the saves that it builds on
 };
 
-/// What any number of servers have saved in that folder: the manifest alone is read.
+/// What the servers have saved in this folder; reads only the manifest.
 /// @throws UsageError naming the file that is missing or damaged
 SaveInfo info_of_save(const std::filesystem::path& folder);
 
-/// Compares with their checksums all files from which load_parts() would read on all servers together, those
-/// in folders beside it too, and all others of the folder.
+/// Verifies the checksums of all files that load_parts() would read on all servers, including those in
+/// sibling folders, and of all other files of the folder.
 /// @throws UsageError naming the file that is missing or damaged
 void check_save(const std::filesystem::path& folder);
 

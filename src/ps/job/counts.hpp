@@ -11,13 +11,13 @@
 
 namespace dtrain::ps {
 
-/// Of one server.
+/// The counts of one server.
 ServerCounts counts_of(const Server& server);
 
 /// As JSON.
 std::string to_text(const ServerCounts& counts);
 
-/// Of all servers together. @param texts as to_text() @throws Error when one is none
+/// The sum over all servers. @param texts from to_text() @throws Error if one is invalid
 ServerCounts sum_of(std::span<const std::string> texts);
 
 }  // namespace dtrain::ps

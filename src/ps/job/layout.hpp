@@ -13,18 +13,18 @@
 
 namespace dtrain::ps {
 
-/// The blocks of one server, in the order of the placements.
+/// The blocks of one server, in the order of its placements.
 std::vector<VariableBlock> blocks_on(const DistributeTranspiler& transpiler, std::size_t server);
 
-/// A table as each server has it. `dict_size` is of all servers together: no server may have more, and the
-/// trainers look at the sum.
+/// The options of a table on each server. `dict_size` is the limit of all servers together: no single server
+/// may exceed it, and the trainers check the sum.
 TableOptions table_options(const DistributeTranspiler::Table& table, const ServerJobOptions& options);
 
-/// What a trainer and this server must agree on, a line for each thing.
+/// What a trainer and this server must agree on, one line per item.
 std::string layout_text(const DistributeTranspiler& transpiler, const ServerJobOptions& options,
                         std::size_t server);
 
-/// @throws UsageError when the options are out of range, or of another mode than the transpiler's programs
+/// @throws UsageError if the options are out of range, or do not fit the mode of the transpiler's programs
 void check(const ServerJobOptions& options, const DistributeTranspiler& transpiler);
 
 }  // namespace dtrain::ps

@@ -169,7 +169,7 @@ struct ServerConnection::Content {
         std::filesystem::path folder;
         std::vector<std::string> needs;
     };
-    Save save = {};  ///< in progress
+    Save save = {};  ///< the save in progress
     bool has_left = false;
 
     ~Content() {

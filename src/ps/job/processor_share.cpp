@@ -11,7 +11,7 @@
 namespace dtrain::ps {
 namespace {
 
-// What one thread does for the others' rows becomes the longer part then.
+// With more threads, the serial work that one thread does for the others dominates.
 constexpr int max_threads = 8;
 
 }  // namespace

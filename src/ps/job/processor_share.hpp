@@ -12,21 +12,21 @@
 
 namespace dtrain::ps {
 
-/// Where a rank may run.
+/// The processors that a rank may run on.
 struct RankProcessors {
     std::string host;
     CpuSet processors;
 };
 
-/// How many processors a rank has for itself: its own divided by the ranks of its host that may run on one of
-/// them, itself included; at least 1. So all ranks of a host together have no more than there are, as long
-/// as there are no more ranks.
+/// How many processors a rank may count as its own: its processors divided by the number of ranks of its host
+/// that may run on one of them, including itself; at least 1. So all ranks of a host together use no more
+/// processors than there are, unless there are more ranks than processors.
 int processor_share(std::span<const RankProcessors> ranks, std::size_t rank);
 
-/// The same of this rank as the operating system says it. Collective.
+/// The same for this rank, with the affinity from the operating system. Collective.
 int processor_share(const Communicator& world);
 
-/// @param wanted 0: as many as are of use
+/// The number of threads for tables. @param wanted 0: as many as are useful
 int table_threads(int wanted, int processors);
 
 }  // namespace dtrain::ps

@@ -20,13 +20,13 @@ namespace {
 
 using nlohmann::json;
 
-/// Elements of a whole variable.
+/// A range of elements of a whole variable, by its start.
 struct Elements {
     std::string variable;
     std::int64_t first = 0;
 };
 
-/// Of a part of so many elements. @throws UsageError when no variable can have them from there on
+/// Validates the offset of a part in its variable. @throws UsageError if offset and size are impossible
 std::int64_t checked(std::int64_t first, const CheckpointTensor::Values& values,
                      const std::filesystem::path& file, const std::string& name) {
     const auto size = std::visit([](const auto& each) { return std::ssize(each); }, values);

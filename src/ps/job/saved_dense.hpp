@@ -15,19 +15,19 @@
 
 namespace dtrain::ps {
 
-/// A server's dense part as it was, to be written by any thread.
+/// A copy of a server's dense part at one moment; any thread may write it.
 class DenseCopy {
   public:
     DenseCopy(const ServerPlan& plan, const Server& server);
 
     /// Writes dense-NNNN-of-NNNN.h5, a checkpoint file (format 1) of the server's blocks.
-    /// @returns what the manifest says of it, as JSON @throws Error naming the file
+    /// @returns its entry for the manifest, as JSON @throws Error naming the file
     std::string write(const std::filesystem::path& folder) const;
 
   private:
     struct Block {
         std::string name;
-        std::string variable;  ///< that it is part of
+        std::string variable;  ///< the variable that it is a block of
         std::int64_t first = 0;
         bool is_parameter = false;
     };
@@ -36,14 +36,14 @@ class DenseCopy {
     Checkpoint checkpoint_;
 };
 
-/// The saved dense tensors of all servers, as parts of whole variables.
+/// The saved dense tensors of all servers, as blocks of whole variables.
 class SavedDense {
   public:
-    /// @param servers of the manifest @throws UsageError naming the file that is missing or damaged
+    /// @param servers from the manifest @throws UsageError naming the file that is missing or damaged
     SavedDense(std::filesystem::path folder, const nlohmann::json& servers);
 
     /// Sets all tensors of a server's dense part.
-    /// @throws UsageError naming a tensor that is not there in whole
+    /// @throws UsageError naming a tensor that is not completely saved
     void fill(const Program& program, const State& state) const;
 
   private:

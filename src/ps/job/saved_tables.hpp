@@ -13,17 +13,18 @@
 
 namespace dtrain::ps {
 
-/// What a checkpoint of servers has of sparse tables: files in its folder, and in those beside it that it
-/// needs.
+/// The sparse tables in a checkpoint of servers: files in its folder, and in the sibling folders that it
+/// builds on.
 class SavedTables {
   public:
-    /// @throws UsageError when its servers.json, or that of one it needs, cannot be read or is damaged
+    /// @throws UsageError if its servers.json, or that of a save it builds on, cannot be read or is damaged
     explicit SavedTables(const std::filesystem::path& folder);
 
     const nlohmann::json& manifest() const { return saves_.back().manifest; }
     std::vector<std::string> names() const;
 
-    /// The saves of one table, from that of all rows on. @throws UsageError when it is not in all of them
+    /// The saves of one table, starting with the full one. @throws UsageError if the table is not in all of
+    /// them
     std::vector<SavedTable> chain(const std::string& table) const;
 
   private:
@@ -37,8 +38,8 @@ class SavedTables {
     std::vector<Save> saves_;
 };
 
-/// Calls read(), which looks into the servers.json of a checkpoint.
-/// @throws UsageError also where that makes no sense
+/// Calls read(), which accesses the servers.json of a checkpoint.
+/// @throws UsageError also if its content is invalid
 auto making_sense(const std::filesystem::path& folder, const auto& read) {
     try {
         return read();

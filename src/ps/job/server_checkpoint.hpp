@@ -8,10 +8,10 @@
 
 namespace dtrain::ps {
 
-/// This server's part of what any number of servers have saved, in that folder and in those beside it that it
-/// needs: of these the files of tables are read.
+/// Loads this server's part of what any number of servers have saved in that folder, with the tables also
+/// from the sibling folders that it builds on.
 /// @throws UsageError naming the file that is missing, damaged, of another model or of another chain of
-/// saves; Error when the rows cannot be
+/// saves; Error if the rows cannot be loaded
 ServerParts load_parts(const ServerPlan& plan, const std::filesystem::path& folder);
 
 }  // namespace dtrain::ps

@@ -10,13 +10,14 @@
 
 namespace dtrain::ps {
 
-/// What this server updates its blocks on: where a GPU was asked for, the number of the one that it gets.
-/// @param planned of it
-/// @throws UsageError naming the server and its node when there is no such GPU, or it does not do the
+/// The device on which this server updates its blocks; if a GPU was requested, the index of the one assigned
+/// to it.
+/// @param planned device from the server's plan
+/// @throws UsageError naming the server and its node if there is no such GPU, or it does not support the
 /// program's operators
 Device server_device(const ServerPlan& planned, const ServerRanks& ranks, const Environment& environment);
 
-/// What a server that got no GPU may be told to do, where its launcher keeps servers off them; else "". Pure.
+/// Advice for a server that got no GPU because its launcher keeps servers off them; else "". Pure.
 std::string how_to_give_gpus(const Environment& environment);
 
 }  // namespace dtrain::ps

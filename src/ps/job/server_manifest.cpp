@@ -27,7 +27,7 @@ using nlohmann::json;
 
 constexpr const char* manifest_name = io::servers_name;
 constexpr std::string_view manifest_mark = "dtrain servers 1";
-constexpr std::size_t max_name = 200;  ///< in messages
+constexpr std::size_t max_name = 200;  ///< maximum length of a name in messages
 
 auto reading(const std::filesystem::path& file, const auto& read) {
     try {
@@ -39,8 +39,8 @@ auto reading(const std::filesystem::path& file, const auto& read) {
     }
 }
 
-/// Nothing when it is no JSON, or nested deeper than any manifest: calls that write it would use up the
-/// stack.
+/// Nothing if the text is not JSON, or is nested deeper than any manifest: recursive calls that write it
+/// would overflow the stack.
 std::optional<json> parsed(std::string_view text) {
     constexpr int deepest = 16;
     bool is_too_deep = false;
@@ -76,7 +76,7 @@ std::filesystem::path named_file(const std::filesystem::path& folder, const std:
 void write_manifest(const std::filesystem::path& folder, std::span<const std::string> servers,
                     std::span<const std::string> needs) {
     json all = json::array();
-    std::set<std::string> theirs{manifest_name};  // an earlier one
+    std::set<std::string> theirs{manifest_name};  // may exist from an earlier write
     for (const auto& info : servers) {
         const auto& server = all.emplace_back(json::parse(info));
         theirs.insert(server.at("dense").at("file"));
@@ -112,7 +112,7 @@ std::vector<std::filesystem::path> chain_of(const std::filesystem::path& folder,
         if (!is_plain_name(name) || name.front() == '.')
             refuse(folder / manifest_name,
                    fmt::format("it needs '{}', which is no checkpoint beside it", one_line(name, max_name)));
-        // What is one with a link to it lies beside what it is a link to.
+        // If the checkpoint is a symbolic link, its siblings are next to the link's target.
         chain.push_back(std::filesystem::canonical(folder).parent_path() / name);
     }
     chain.push_back(folder);

@@ -7,10 +7,10 @@
 namespace dtrain::ps {
 namespace {
 
-/// Each table gets its part of the memory.
+/// Distributes the memory limit over the tables.
 void limit_memory(std::vector<ServerPlan::Table>& tables, std::int64_t memory,
                   const std::filesystem::path& folder) {
-    double bytes = 0;  // of a row of each
+    double bytes = 0;  // sum over the tables of the bytes per row
     for (const auto& table : tables) bytes += static_cast<double>(RowLayout(table.options).row_bytes());
     for (auto& table : tables) {
         const auto part = static_cast<double>(RowLayout(table.options).row_bytes()) / bytes;

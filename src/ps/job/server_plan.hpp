@@ -14,11 +14,11 @@
 
 namespace dtrain::ps {
 
-/// What one server has, before any memory is filled.
+/// What one server holds, before any memory is allocated.
 struct ServerPlan {
     struct Table {
         TableOptions options;
-        std::string learning_rate;  ///< as ServerTable
+        std::string learning_rate;  ///< as ServerTable::learning_rate
         std::optional<SpillOptions> spill = {};
     };
 
@@ -26,25 +26,25 @@ struct ServerPlan {
     std::vector<VariableBlock> blocks;
     std::vector<Table> tables;
     Share share;
-    int sources = 1;  ///< of gradients that one update adds
+    int sources = 1;  ///< number of gradients that one update adds
     std::uint64_t seed = 0;
     int threads = 0;
-    Device device = Device::cpu();  ///< of the blocks, where there are any
+    Device device = Device::cpu();  ///< for the blocks, if there are any
 };
 
-/// @param options with a folder, if there is a limit of memory
-/// @param trainers of the job
+/// @param options must name a folder if there is a memory limit
+/// @param trainers number of trainers
 ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOptions& options, Share share,
                        int trainers);
 
-/// What a Server is made of.
+/// What a Server is constructed from.
 struct ServerParts {
     DensePart dense;
     std::vector<ServerTable> tables;
-    std::int64_t steps = 0;  ///< that are in the parameters
+    std::int64_t steps = 0;  ///< number of steps in the parameters
 };
 
-/// The first parameters and no rows.
+/// The initial parameters, and no rows.
 ServerParts first_parts(const ServerPlan& plan);
 
 }  // namespace dtrain::ps

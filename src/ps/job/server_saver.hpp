@@ -15,35 +15,35 @@
 
 namespace dtrain::ps {
 
-/// What a trainer asks all servers for.
+/// The save request that a trainer sends to all servers.
 struct SaveOrder {
-    std::filesystem::path folder;  ///< is there, and all servers see it
-    /// The rows that changed since the save of this name, which must be the last one that changes can be told
-    /// from, and was completed. None: all rows.
+    std::filesystem::path folder;  ///< must exist and be visible to all servers
+    /// Save only the rows that changed since the save of this name, which must be completed and the last one
+    /// that changes are tracked from. Nothing: all rows.
     std::optional<std::string> since = std::nullopt;
-    bool changes_follow = false;  ///< a later one will be since this one
+    bool changes_follow = false;  ///< a later save will save the changes since this one
 };
 
-/// For Saver::begin().
+/// The request for Saver::begin().
 std::string to_text(const SaveOrder& order);
 
-/// What a ServerSaver is at. Not in the class, where clang takes a struct whose members have values for one
-/// that cannot be made.
+/// The state of a save in progress. Not nested in the class, because clang cannot default-construct a nested
+/// struct with member initializers there.
 struct OrderedSave {
     SaveOrder order;
     std::int64_t steps = 0;
-    std::size_t next_table = 0;     ///< of which pieces are to be taken
-    Background<std::string> dense;  ///< what the manifest says of it
+    std::size_t next_table = 0;     ///< the table whose pieces are taken next
+    Background<std::string> dense;  ///< its entry for the manifest
 };
 
-/// Writes a server's part of a checkpoint into the folder that a trainer names: a copy of the dense part by a
-/// thread, and the rows of every table piece by piece.
+/// Writes a server's part of a checkpoint into the folder that a trainer names: a thread writes a copy of the
+/// dense part, and the rows of every table are written piece by piece.
 ///
-/// Whether a save was completed by the trainer shows when the next one is since it, or is not: until then its
-/// rows count as changed still.
+/// Only the next request shows whether the trainer completed a save: whether or not it saves the changes
+/// since that save. Until then, the rows of that save still count as changed.
 class ServerSaver final : public Saver {
   public:
-    /// @param plan, server outlive this
+    /// @param plan, server must outlive this
     ServerSaver(const ServerPlan& plan, Server& server, const SaveMemory& memory = {});
 
     void begin(const std::string& request) override;
@@ -60,8 +60,8 @@ class ServerSaver final : public Saver {
     Server& server_;
     std::deque<TableSaver> tables_;
     std::optional<OrderedSave> save_;     ///< in progress
-    std::optional<std::string> written_;  ///< of which it is open whether it was completed
-    std::optional<std::string> base_;     ///< was completed, and changes are counted from it
+    std::optional<std::string> written_;  ///< last save; unknown yet whether it was completed
+    std::optional<std::string> base_;     ///< completed save that changes are tracked from
 };
 
 }  // namespace dtrain::ps

@@ -13,13 +13,13 @@ namespace dtrain::ps {
 
 std::size_t LogHistogram::bucket_of(std::uint64_t time) {
     const auto width = static_cast<unsigned>(std::bit_width(time));
-    if (width <= bits + 1) return time;  // each its own
+    if (width <= bits + 1) return time;  // one bucket per value
     const auto shift = width - bits - 1;
     return (std::size_t{shift} << bits) + (time >> shift);
 }
 
 LogHistogram::Time LogHistogram::middle_of(std::size_t bucket) {
-    constexpr std::size_t own = std::size_t{2} << bits;  // numbers with a bucket of their own
+    constexpr std::size_t own = std::size_t{2} << bits;  // number of values with their own bucket
     if (bucket < own) return Time(bucket);
     const auto shift = (bucket >> bits) - 1;
     const auto first = static_cast<std::uint64_t>((bucket & ((1U << bits) - 1)) + (1U << bits)) << shift;

@@ -9,31 +9,31 @@
 
 namespace dtrain::ps {
 
-/// How many times of which length there were: eight buckets for each power of two of nanoseconds, so that a
-/// quantile is off by a sixteenth at most. A value of 4 KiB; adding is some nanoseconds.
+/// A histogram of durations with eight buckets per power of two of nanoseconds, so that a quantile is off by
+/// at most a sixteenth. It takes 4 KiB; adding takes some nanoseconds.
 class LogHistogram {
   public:
     using Time = std::chrono::nanoseconds;
 
-    /// Times below zero count as zero.
+    /// Negative durations count as zero.
     void add(Time time);
 
     std::uint64_t count() const { return count_; }
     Time total() const { return total_; }
 
-    /// Those of another one, too.
+    /// Adds the counts of another histogram.
     LogHistogram& operator+=(const LogHistogram& other);
 
-    /// How many were shorter than a bound, which is a power of two of nanoseconds.
+    /// How many were shorter than `bound`, which must be a power of two of nanoseconds.
     std::uint64_t shorter_than(Time bound) const;
 
-    /// The time that a share (0 to 1) of all do not exceed, but by its error; zero when there is none.
+    /// The q-quantile for q = `share` (0 to 1), within the error above; zero if the histogram is empty.
     Time quantile(double share) const;
 
     friend bool operator==(const LogHistogram&, const LogHistogram&) = default;
 
   private:
-    static constexpr unsigned bits = 3;  // of a number that its bucket tells, besides the highest
+    static constexpr unsigned bits = 3;  // bits of a value, after its highest one, that select its bucket
     static constexpr std::size_t buckets = std::size_t{64 - bits} << bits;
 
     static std::size_t bucket_of(std::uint64_t time);

@@ -20,7 +20,7 @@
 namespace dtrain::ps {
 namespace {
 
-// Others read it: node_exporter runs as a user of its own.
+// Readable by others: node_exporter runs as its own user.
 constexpr mode_t readable = 0644;
 constexpr std::string_view port_option = "metrics_port";
 
@@ -30,7 +30,7 @@ void append(const std::filesystem::path& path, const std::string& text) {
         throw std::system_error(errno, std::generic_category(), path.string());
 }
 
-/// That of server N is N behind the first one; 0 is any free one for each.
+/// Server N listens N ports above the first server's; port 0 is any free one for each.
 scrape::ListenAddress address_of_server(const std::string& text, int server) {
     auto address = scrape::parse_listen_address(port_option, text);
     if (address.port > 0) address.port += server;

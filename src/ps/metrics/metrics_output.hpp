@@ -16,25 +16,24 @@
 
 namespace dtrain::ps {
 
-/// A server's metrics, now and then: in files, where server-N.jsonl gets a line more and server-N.prom is
-/// replaced, and to Prometheus, which gets those that were made last.
+/// Publishes a server's metrics periodically: appends a line to server-N.jsonl, replaces server-N.prom, and
+/// serves the latest values to Prometheus.
 class MetricsOutput {
   public:
-    /// Makes the folder, and listens at the port. Without prometheus-cpp there will be no server-N.prom,
-    /// which is said on stderr.
-    /// @throws UsageError when nobody can write there, the port is none or is taken, or there is a port and
-    /// no prometheus-cpp
+    /// Creates the folder and listens at the port. Without prometheus-cpp there is no server-N.prom, which is
+    /// reported on stderr.
+    /// @throws UsageError if nobody can write there, the port is invalid or taken, or a port is given without
+    /// prometheus-cpp
     MetricsOutput(const ServerMetricsOptions& options, int server);
 
-    /// Writes when it is time to. A file that cannot be written is complained of once, and the server goes
-    /// on.
+    /// Writes if an interval has passed. Reports a file that cannot be written once, and goes on.
     void write_in_time(Server& server);
 
     void write(Server& server);
 
     std::filesystem::path lines() const { return path("jsonl"); }
     std::filesystem::path prometheus() const { return path("prom"); }
-    /// Where metrics are served, "127.0.0.1:9401"; "" when they are not.
+    /// Address at which metrics are served, "127.0.0.1:9401"; "" if they are not.
     const std::string& address() const { return address_; }
 
   private:

@@ -9,14 +9,14 @@
 
 namespace dtrain::ps {
 
-/// How a server was used for a while.
+/// The load of a server over some time.
 struct ServerLoad {
-    LogHistogram answers;         ///< of pulls, without their wait for other trainers
-    LogHistogram updates;         ///< from the messages of a step to parameters and rows
-    std::size_t max_waiting = 0;  ///< pulls that waited for other trainers at the same time
+    LogHistogram answers;         ///< of pulls, without waiting for other trainers
+    LogHistogram updates;         ///< from the messages of a step to the updated parameters and rows
+    std::size_t max_waiting = 0;  ///< maximum number of pulls waiting for other trainers at the same time
 };
 
-/// Adds its own lifetime to a histogram.
+/// Adds its own lifetime, from construction to destruction, to a histogram.
 class Timed {
   public:
     explicit Timed(LogHistogram& times) : times_(times) {}

@@ -10,7 +10,7 @@ namespace {
 using nlohmann::ordered_json;
 using scrape::Family;
 
-// Of histograms for Prometheus, as powers of two of nanoseconds: 8.2 us to 17 s.
+// Bounds of histograms for Prometheus, as powers of two of nanoseconds: 8.2 us to 17 s.
 constexpr int min_bound_bits = 13;
 constexpr int greatest_bound_bits = 34;
 
@@ -28,7 +28,7 @@ ordered_json times_json(const LogHistogram& times) {
             {"p99", seconds_of(times.quantile(0.99))}};
 }
 
-/// As many buckets for each server, so that Prometheus can add those of all servers up.
+/// The same buckets on every server, so that Prometheus can add them up.
 scrape::Histogram times_histogram(const LogHistogram& times) {
     scrape::Histogram out{.count = times.count(), .sum = seconds_of(times.total()), .buckets = {}};
     for (int bits = min_bound_bits; bits <= greatest_bound_bits; ++bits) {
@@ -41,7 +41,7 @@ scrape::Histogram times_histogram(const LogHistogram& times) {
 }  // namespace
 
 ServerMetrics metrics_of(Server& server, int number, const Server::Counts& before, double seconds) {
-    const auto load = server.take_load();  // counts have it from now on
+    const auto load = server.take_load();  // before counts(): take_load() adds the load to them
     ServerMetrics metrics{.server = number,
                           .steps = server.steps(),
                           .dense_bytes = server.dense().state_bytes(),

@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const std::vector<VariableBlock>& blocks) {
     return names;
 }
 
-/// Counts what schedules count: what is counted and no update goes by.
+/// The increments of counters that only schedules use, not updates.
 Program schedule_counters(const Program& program) {
     Program counters;
     const auto goes_by = [&](const std::string& counter) {
@@ -63,7 +63,8 @@ DensePart::DensePart(const Program& program, std::vector<VariableBlock> blocks, 
     }
 }
 
-// Calls action(place, first element in its block, first element in the range, elements).
+// Calls action(place, offset in its block, offset in the range, elements) for every block that the range
+// overlaps.
 template <class Action>
 void DensePart::for_range(std::size_t first, std::size_t count, const Action& action) const {
     if (first > size_ || count > size_ - first)

@@ -17,47 +17,49 @@
 
 namespace dtrain::ps {
 
-/// The blocks of dense parameters on one server, with what updates them. Trainers see the blocks one after
-/// the other, as one row of floats.
+/// The blocks of dense parameters on one server and the program that updates them. Trainers see the blocks
+/// concatenated, as one array of floats.
 ///
-/// On a GPU an update copies the gradients of all sources there, and returns when they have been read;
-/// values are copied back when somebody reads them, at most once between two updates. What an update did
-/// wrong is thrown by what waits for it: bring(), number(), the State.
+/// On a GPU, an update copies the gradients of all sources to the device and returns once they have been
+/// read. Values are copied back on demand, at most once between two updates. Errors of an update are thrown
+/// by the functions that wait for it: bring(), number(), access to the State.
 class DensePart {
   public:
-    /// @param program of this server, as DistributeTranspiler::get_pserver_program() makes it
+    /// @param program of this server, from DistributeTranspiler::get_pserver_program()
     /// @param blocks of this server, in the order of its placements
-    /// @param sources whose gradients one update adds
-    /// @param device the CPU, or a GPU with its number
-    /// @throws ProgramError when a block is not float32; as Executor for a GPU
+    /// @param sources number of gradients that one update adds
+    /// @param device the CPU, or a GPU with its index
+    /// @throws ProgramError if a block is not float32; as Executor for a GPU
     DensePart(const Program& program, std::vector<VariableBlock> blocks, int sources, std::uint64_t seed,
               int threads, const Device& device = Device::cpu());
 
-    /// Floats of all blocks.
+    /// Number of floats in all blocks.
     std::size_t size() const { return size_; }
 
-    /// @throws UsageError when there are not so many elements
+    /// @throws UsageError if the range exceeds the elements
     void set_gradient(int source, std::size_t first, std::span<const float> values);
-    /// Of all elements to zero.
+    /// Sets the whole gradient to zero.
     void clear_gradient(int source);
 
-    /// One step of the program: the update, and the counters and rates that it goes by.
-    /// @param steps of a trainer whose gradients were added up for it, 1 at least. Schedules count them all:
-    /// the rate is that of the first of them. Adam's t counts updates, as its moments decay once in each.
+    /// Runs one step of the program: the update with its counters and learning rates.
+    /// @param steps number of trainer steps whose gradients were summed, at least 1. Schedules count all of
+    /// them; the learning rate is that of the first. Adam's t counts updates, since its moments decay once
+    /// per update.
     void update(std::uint32_t steps = 1);
 
-    /// What read() gives has all updates in it. @throws Error of an update on a GPU
+    /// Copies the values to the host, so that read() returns them with all updates. @throws Error of an
+    /// update on a GPU
     void bring();
 
-    /// Calls bring(). @throws UsageError when there are not so many elements
+    /// Calls bring(). @throws UsageError if the range exceeds the elements
     void read(std::size_t first, std::span<float> values);
 
-    /// What the program has computed: a learning rate. Waits for a GPU.
+    /// A value that the program has computed, such as a learning rate. Waits for the GPU.
     double number(const std::string& variable) const;
 
-    /// Blocks and what their optimizer keeps, to be read.
+    /// Blocks and optimizer state, for reading.
     const State& state() const { return executor_.state(); }
-    /// The same, for who writes to it before anything else is called.
+    /// The same for writing, before any other call.
     const State& state_to_set();
     std::size_t state_bytes() const { return state_bytes_; }
 
@@ -66,8 +68,8 @@ class DensePart {
 
   private:
     struct Place {
-        std::size_t first;                        ///< of the block's first element
-        std::span<const float> values;            ///< as brought last
+        std::size_t first;                        ///< offset of the block's first element
+        std::span<const float> values;            ///< as of the last bring()
         std::vector<std::span<float>> gradients;  ///< by source
     };
 
@@ -75,7 +77,7 @@ class DensePart {
     void for_range(std::size_t first, std::size_t count, const Action& action) const;
 
     Executor executor_;
-    std::optional<Executor> counting_;  ///< one step of the schedules' counters; none: there is no schedule
+    std::optional<Executor> counting_;  ///< one step of the schedules' counters; nothing: no schedule
     program::HostValues values_;
     bool are_brought_ = false;
     std::vector<Place> places_;

@@ -9,15 +9,15 @@
 
 namespace dtrain::ps {
 
-/// A server's own word of why it failed, in its own log: its trainers say it in theirs, and whoever opens the
-/// log of the server that failed must find more than nothing. dtrain-launch's report shows the line.
+/// Writes why a server failed into its own log. Its trainers report it in theirs, but the log of the failed
+/// server should not be empty. dtrain-launch's report shows the line.
 class FailureLine {
   public:
-    /// Nothing is written where no supervisor gives this process a log: the trainers' line is on the same
-    /// console then.
+    /// Writes nothing if no supervisor gives this process its own log: the trainers' line is then on the same
+    /// console.
     FailureLine(std::uint32_t server, const Environment& environment);
 
-    /// "dtrain: parameter server 1: WHY" on stderr, the first time.
+    /// Prints "dtrain: parameter server 1: WHY" on stderr, the first time only.
     void tell(std::string_view why);
 
   private:

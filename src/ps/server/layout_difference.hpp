@@ -8,8 +8,8 @@
 
 namespace dtrain::ps {
 
-/// Where the trainer's layout is not the server's: the first line that differs, as a message. None: they are
-/// the same.
+/// A message with the first line in which the trainer's layout differs from the server's; nothing if they are
+/// equal.
 std::optional<std::string> layout_difference(std::string_view server, std::string_view trainer);
 
 }  // namespace dtrain::ps

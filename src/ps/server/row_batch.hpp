@@ -13,23 +13,24 @@
 
 namespace dtrain::ps {
 
-/// What is pushed to one table in a step. Rows stay in their messages, unless they have shows and clicks.
+/// What is pushed to one table in a step. Rows stay in their messages, unless they come with shows and
+/// clicks.
 class RowBatch {
   public:
     explicit RowBatch(const TableOptions& options)
         : width_(options.width), has_statistics_(options.statistics.has_value()) {}
 
-    /// Floats that come with each id.
+    /// Floats per id.
     std::size_t row_width() const { return pushed_width(width_, has_statistics_); }
 
-    /// @throws MessageError when shows or clicks are no counts
+    /// @throws MessageError if shows or clicks are not valid counts
     void check(std::span<const float> rows) const;
 
-    /// @param source the trainer
-    /// @param section lives until clear()
+    /// @param source number of the trainer
+    /// @param section must live until clear()
     void add(int source, const Section& section);
     GradientParts gradients() const { return parts_; }
-    /// As the trainer says that alone has added something.
+    /// True if everything was pushed by one trainer that asserts that each id occurs once.
     bool has_each_id_once() const { return has_each_id_once_; }
     void clear();
 
@@ -41,7 +42,7 @@ class RowBatch {
     std::vector<GradientBatch> parts_;
     std::optional<int> source_;
     bool has_each_id_once_ = true;
-    // Of all sections of a table with statistics:
+    // Merged from all sections; only for a table with statistics:
     std::vector<std::int64_t> ids_;
     std::vector<float> gradients_;
     std::vector<float> shows_;

@@ -14,8 +14,7 @@
 
 namespace dtrain::ps {
 
-/// Brings what a server has to disk, as it is at one moment, while the server goes on. For the server's
-/// thread.
+/// Writes a server's data to disk as of one moment, while the server goes on. Used by the server's thread.
 class Saver {
   public:
     Saver() = default;
@@ -23,40 +22,41 @@ class Saver {
     Saver& operator=(const Saver&) = delete;
     virtual ~Saver() = default;
 
-    /// What is there now is to be saved. @param request a trainer's
-    /// @throws std::exception when it cannot be; nothing is in progress then
+    /// Fixes the current data as what is saved. @param request text from a trainer
+    /// @throws std::exception on failure; then no save is in progress
     virtual void begin(const std::string& request) = 0;
 
-    /// A piece of work, mostly of less than a millisecond, that does not wait. False: there is none for now.
+    /// Does a piece of work without blocking, mostly less than a millisecond. False if there is nothing to do
+    /// for now.
     virtual bool step() = 0;
 
-    /// Whether finish() would not wait.
+    /// Whether finish() returns without waiting.
     virtual bool is_written() const = 0;
 
-    /// Waits until all lies on the disk. @returns what the trainer is told
-    /// @throws std::exception when it does not; nothing is in progress then
+    /// Waits until everything is on disk. @returns the answer for the trainer
+    /// @throws std::exception on failure; then no save is in progress
     virtual std::string finish() = 0;
 };
 
-/// The save that a trainer has asked for: it is answered by 'saving' when it is fixed what will be saved, and
-/// by 'saved' when that is done.
+/// Handles a trainer's save request: answers 'saving' once the data to save is fixed, and 'saved' when it is
+/// on disk.
 class RunningSave {
   public:
-    /// @param transport outlives this
+    /// @param transport must outlive this
     explicit RunningSave(comm::Transport& transport) : transport_(&transport) {}
 
     void use(std::unique_ptr<Saver> saver) { saver_ = std::move(saver); }
 
-    /// Called with the reason why a save failed.
+    /// Sets the function to call with the reason when a save fails.
     void on_failure(std::function<void(std::string_view)> on_failure) { on_failure_ = std::move(on_failure); }
 
-    /// Begins what the message asks for. False: it is answered by 'failed'.
+    /// Begins the requested save. Returns false after answering 'failed'.
     bool begin(const comm::Message& asked);
 
-    /// Who has left gets no answer any more: nobody would take it.
+    /// Drops the answer to a trainer that has left: it would not receive it.
     void forget(int rank);
 
-    /// A piece of it. False when there is nothing to do now.
+    /// Does a piece of the save. False if there is nothing to do for now.
     bool go_on();
 
   private:
@@ -65,8 +65,8 @@ class RunningSave {
     }
 
     comm::Transport* transport_;
-    std::function<void(std::string_view)> on_failure_;  ///< or none
-    std::unique_ptr<Saver> saver_;                      ///< or none
+    std::function<void(std::string_view)> on_failure_;  ///< may be empty
+    std::unique_ptr<Saver> saver_;                      ///< may be null
     bool is_in_progress_ = false;
     std::optional<int> asked_by_;
     std::uint64_t request_ = 0;

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr auto spins_in_crowd = 20us;
 constexpr auto spins_alone = 200us;
-constexpr auto yields_alone = 1000us;  // who sleeps comes late to messages that a trainer is making ready
+constexpr auto yields_alone = 1000us;  // sleeping earlier would delay messages about to be sent
 constexpr auto yields_for = 200us;
 constexpr auto max_sleep = 2ms;
 constexpr auto between_calls = 100ms;

@@ -9,17 +9,18 @@
 
 namespace dtrain::ps {
 
-/// How a server waits for messages: it spins while they come, in a crowd lets others go on soon, and the
-/// longer none has come, the longer it sleeps, so that an idle server leaves the processor to others.
+/// How a server waits for messages: it spins while messages arrive (only briefly if there are more ranks than
+/// processors), and sleeps longer the longer none has arrived, so that an idle server leaves the processor to
+/// others.
 class IdleSleep {
   public:
     using Duration = std::chrono::nanoseconds;
 
-    /// How long to sleep when the last message came so long ago; zero: not at all.
+    /// How long to sleep after this much idle time; zero: do not sleep.
     static Duration after(Duration idle);
 };
 
-/// Hands the server its messages until all trainers have left.
+/// Passes messages to the server until all trainers have left.
 /// @param between called ten times a second, between two messages
 void serve(Server& server, comm::Transport& transport, const std::function<void()>& between = {});
 

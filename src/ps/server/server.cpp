@@ -172,7 +172,7 @@ void Server::update(std::uint32_t steps) {
         ++steps_;
         update_tables();
     } catch (const Error& failed) {
-        // Part of a step is in the parameters: nothing of them is given away any more.
+        // A step is only partly applied, so the parameters must not be read any more.
         broken_ = failed.what();
         throw;
     }

@@ -27,51 +27,51 @@ namespace dtrain::ps {
 
 struct ServerTable {
     SparseTable table;
-    std::string
-        learning_rate;  ///< variable of the server's program that a schedule makes; "": the optimizer's
+    /// Variable of the server's program computed by a schedule; "": the optimizer's own rate.
+    std::string learning_rate;
 };
 
 struct ServerOptions {
     ServerMode mode = ServerMode::sync;
-    /// Steps that a trainer may be ahead of the slowest one; half_async only.
+    /// Number of steps that a trainer may be ahead of the slowest one; half_async only.
     std::int64_t staleness = 0;
-    std::vector<int> trainers;    ///< their ranks, by number
-    std::string layout;           ///< what trainers must expect, as text with a line for each thing
-    int table_threads = 1;        ///< that share large batches of rows
-    std::int64_t first_step = 0;  ///< steps that are in the parameters already
-    /// A trainer's dense gradients of a step count as zeros, and are counted, when one of them is NaN or
-    /// infinite. Tables have an option of their own.
+    std::vector<int> trainers;    ///< rank of each trainer, by trainer number
+    std::string layout;           ///< layout that trainers must match, as text with one line per item
+    int table_threads = 1;        ///< number of threads that share large batches of rows
+    std::int64_t first_step = 0;  ///< number of steps already in the parameters
+    /// If a trainer's dense gradients of a step contain NaN or infinity, they are replaced by zeros and
+    /// counted. Tables have their own option.
     bool reject_not_finite = false;
 };
 
-/// A parameter server without its loop: takes messages and answers them.
+/// A parameter server without its event loop: takes messages and answers them.
 ///
-/// What a trainer pushes in a step is kept until the step ends, and is applied at once then: with sync when
-/// the steps of all trainers have ended, else as soon as this one's has. So parameters never have half of a
-/// push in them. A pull is answered when as much is in the parameters as it asks for.
+/// What a trainer pushes in a step is kept until the step ends, and is then applied as a whole: in sync mode
+/// once all trainers have ended the step, else as soon as this trainer has. So parameters never contain part
+/// of a push. A pull is answered once the parameters contain as many steps as it asks for.
 ///
-/// A trainer that leaves early counts as one whose gradients are zeros; the others wait for it no longer. So
-/// does, for one step, a trainer that says it is idle.
+/// A trainer that leaves early counts as having zero gradients; the others no longer wait for it. The same
+/// holds for one step for a trainer that reports that it is idle.
 class Server {
   public:
-    /// @param transport outlives this
+    /// @param transport must outlive this
     Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables,
            comm::Transport& transport);
 
-    /// What is wrong with a message is told to who sent it, and changes nothing.
+    /// Handles a message. If it is invalid, its sender receives the error and nothing changes.
     void take(comm::Message&& message);
 
-    /// Answers what has become due: of each trainer one message, so that a trainer with many holds up no
-    /// other. False when there is nothing more to answer.
+    /// Answers requests that are now due, one per trainer, so that a trainer with many does not hold up
+    /// others. False if nothing is left to answer.
     bool go_on_answering();
 
-    /// All trainers have come and left.
+    /// True if all trainers have joined and left.
     bool is_done() const;
 
-    /// True while a trainer waits for others: the trainers that it waits for.
+    /// While a trainer waits for others: the trainers that it waits for.
     std::vector<int> missing_trainers() const;
 
-    /// Updates that are in the parameters: with sync steps of all trainers together, else pushes.
+    /// Number of updates in the parameters: in sync mode common steps of all trainers, else pushes.
     std::int64_t steps() const { return steps_; }
 
     const DensePart& dense() const { return dense_; }
@@ -85,49 +85,50 @@ class Server {
         std::uint64_t keys_pulled = 0;
         std::uint64_t keys_pushed = 0;
         std::uint64_t refused = 0;
-        std::uint64_t dense_rejected = 0;  ///< steps of trainers
-        LogHistogram answers;              ///< until the load was taken last
+        std::uint64_t dense_rejected = 0;  ///< steps of trainers with rejected dense gradients
+        LogHistogram answers;              ///< up to the last take_load()
         LogHistogram updates;
     };
     const Counts& counts() const { return counts_; }
     std::size_t waiting_pulls() const;
 
-    /// How it was used since this was called last. What it says is in the counts from now on.
+    /// The load since the previous call; added to counts().
     ServerLoad take_load();
 
-    /// What writes this server's part of checkpoints. Without it, it keeps none.
+    /// Sets the writer of this server's part of checkpoints. Without one, saves are refused.
     void save_by(std::unique_ptr<Saver> saver) { save_.use(std::move(saver)); }
 
-    /// A piece of the save that a trainer has asked for. False when there is nothing to do now.
+    /// Does a piece of the save in progress. False if there is nothing to do for now.
     bool go_on_with_save() { return save_.go_on(); }
 
-    /// Called with the reason why a request was refused or failed; the trainer that asked gets it, too.
+    /// Sets the function to call with the reason when a request is refused or fails; the requesting trainer
+    /// receives it too.
     void on_failure(std::function<void(std::string_view)> on_failure) {
         save_.on_failure(on_failure);
         on_failure_ = std::move(on_failure);
     }
 
-    /// What a trainer is told that asks for counts.
+    /// Sets the function that makes the answer to a trainer's request for counts.
     void on_count(std::function<std::string()> on_count) { on_count_ = std::move(on_count); }
 
-    /// When a trainer has waited so long for others, all are told for whom, and nothing else is answered any
-    /// more. Zero: never.
+    /// Once a trainer has waited this long for others, all waiting trainers receive an error naming the late
+    /// ones, and the server refuses all further requests. Zero: never.
     void give_up_after(std::chrono::seconds deadline);
 
-    /// A trainer that ends without leave() will be waited for in vain, by this server too. It mostly ends the
-    /// job itself: so this is done a moment later. @throws Error naming the trainer
+    /// Fails if a trainer has ended without leave(), since this server would wait for it forever. Throws only
+    /// after a few seconds, since the trainer usually ends the job itself. @throws Error naming the trainer
     void end_when_abandoned() const;
 
-    /// Tells all trainers that are there why this server ends.
+    /// Sends the reason why this server ends to all connected trainers.
     void report_end(std::string_view why);
 
-    /// Work for when no message is there. False when there is none.
+    /// Does work for which an idle server has time. False if there is none.
     bool work_ahead();
 
   private:
     enum class Presence { expected, here, gone };
 
-    /// A pull, a save or a day.
+    /// A waiting pull, save or day request.
     struct WaitingPull {
         comm::Message message;
         std::chrono::steady_clock::time_point since;
@@ -136,9 +137,9 @@ class Server {
     struct Trainer {
         int rank = 0;
         Presence presence = Presence::expected;
-        std::int64_t ended = 0;           ///< steps
-        std::vector<comm::Message> step;  ///< what it has pushed of the step that has not ended
-        std::deque<std::vector<comm::Message>> ended_steps;  ///< that are not applied; sync only
+        std::int64_t ended = 0;                              ///< number of steps ended
+        std::vector<comm::Message> step;                     ///< messages pushed so far in the current step
+        std::deque<std::vector<comm::Message>> ended_steps;  ///< not yet applied; sync only
         std::deque<WaitingPull> waiting;
     };
 
@@ -188,13 +189,13 @@ class Server {
     std::vector<std::string> learning_rates_;
     comm::Transport* transport_;
     std::deque<Trainer> trainers_;
-    bool may_be_due_ = false;          ///< some of what waits
-    std::optional<std::size_t> turn_;  ///< the trainer that may say that a table has too many rows
+    bool may_be_due_ = false;          ///< some waiting requests may be due
+    std::optional<std::size_t> turn_;  ///< the trainer that may report that a table has too many rows
     struct Abandoned {
         std::size_t trainer;
         std::chrono::steady_clock::time_point since;
     };
-    std::optional<Abandoned> abandoned_;  ///< the first
+    std::optional<Abandoned> abandoned_;  ///< the first trainer that ended without leave()
     struct WaitingForTurn {
         std::size_t trainer;
         MessageHeader asked;
@@ -205,11 +206,11 @@ class Server {
     ServerLoad load_;
     std::function<std::string()> on_count_;
     std::function<void(std::string_view)> on_failure_;
-    std::string broken_;  ///< why it can do nothing any more
+    std::string broken_;  ///< why the server is unusable; "": it works
 
-    std::vector<RowBatch> batches_;  ///< of a step, by table
+    std::vector<RowBatch> batches_;  ///< of the current step, by table
 
-    RunningSave save_;  // goes before the tables
+    RunningSave save_;  // declared last: must be destroyed before the tables
 };
 
 }  // namespace dtrain::ps

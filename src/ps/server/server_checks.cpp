@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a Server refuses, before anything of a message is done.
+// Server: validation of messages, before anything is done.
 #include <fmt/format.h>
 
 #include "ps/server/server.hpp"
@@ -26,9 +26,10 @@ void Server::check_push(MessageReader reader) const {
     }
 }
 
-// What is far too long to be sent is not put together first: a few bytes can ask for any amount of memory.
+// Rejects a pull whose answer would exceed the message limit before building the answer: a few bytes can
+// request any amount of memory.
 void Server::check_pull(MessageReader reader, int from) const {
-    constexpr auto max = 2 * comm::max_message_bytes;  // numbers may travel in half of their bytes
+    constexpr auto max = 2 * comm::max_message_bytes;  // numbers may be sent in half of their bytes
     std::size_t bytes = 0;
     const auto add = [&](std::size_t floats) {
         bytes += floats * sizeof(float);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a Server tells of the sizes of its tables. Trainers add them up: a table's dict_size is of all servers
+// Server: reports the sizes of its tables. Trainers add them up, since a table's dict_size limits all servers
 // together.
 #include "ps/server/server.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a Server does with what is pushed, and with its tables.
+// Server: applies what is pushed, and manages its tables.
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ void Server::take_gradients(int source, const std::vector<comm::Message>& messag
     ++counts_.dense_rejected;
 }
 
-// An update on a GPU fails when somebody waits for it.
+// Errors of an update on a GPU appear here, where the server waits for it.
 void Server::bring_dense() {
     try {
         dense_.bring();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// How a Server gives parameters and rows.
+// Server: answers pulls with parameters and rows.
 #include "ps/server/server.hpp"
 
 namespace dtrain::ps {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// For whom the trainers of a Server wait, and how long.
+// Server: which trainers wait for which others, and for how long.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ bool Server::is_due(const MessageHeader& asked) const {
             if (asked.kind == MessageKind::save) return true;
             break;
     }
-    // A message may say any number.
+    // asked.step is unchecked input; the subtraction below must not overflow.
     if (asked.step <= 0) return true;
     return std::ranges::all_of(trainers_, [&](const Trainer& other) {
         return other.presence == Presence::gone || other.ended >= asked.step - options_.staleness;
@@ -46,7 +46,8 @@ void Server::give_up_after(std::chrono::seconds deadline) {
     const auto waits_too_long = [&](const WaitingPull& pull) { return now - pull.since >= deadline; };
     bool does_one_wait = false;
     for (std::size_t number = 0; number < trainers_.size(); ++number) {
-        // Rows of the next step are asked for while this one is computed.
+        // A late trainer may itself be waiting: it requests the rows of its next step while it computes this
+        // one.
         const bool is_late_itself = std::ranges::find(late, static_cast<int>(number)) != late.end();
         does_one_wait |= !is_late_itself && std::ranges::any_of(trainers_[number].waiting, waits_too_long);
     }

@@ -32,7 +32,7 @@ std::vector<std::int64_t> sorted_ids(const SparseTable& table) {
     return ids;
 }
 
-/// Writes a file beside `path` by write(temporary) and moves it there.
+/// Writes a temporary file beside `path` by write(temporary) and renames it to `path`.
 template <class Write>
 void published(const std::filesystem::path& path, const Write& write) {
     const UnfinishedFile made(temporary_name(path));

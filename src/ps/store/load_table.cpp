@@ -22,7 +22,7 @@ struct OpenedFile {
     StoredHeader stored;
 };
 
-/// The part of a block that is no filling, when all of it is as it was written.
+/// Verifies the checksum of a block and returns its content without padding.
 std::span<std::byte> checked(const OpenedFile& file, std::size_t block, std::span<std::byte> bytes,
                              std::uint64_t sum) {
     if (sum != file.stored.header.sums[block])
@@ -35,7 +35,7 @@ std::span<std::byte> checked(const OpenedFile& file, std::size_t block, std::spa
     throw UsageError(file.path.string() + ": the checkpoint cannot be read: " + error.code().message());
 }
 
-/// Calls use(block, bytes) for what read(places, take) takes.
+/// Calls use(block, bytes) for the verified blocks that read(places, take) passes to `take`.
 template <class Read, class Use>
 void read_checked(const OpenedFile& file, const Read& read, const Use& use) {
     const auto& blocks = file.stored.layout.blocks;
@@ -61,7 +61,7 @@ void check_blocks(const OpenedFile& file) {
     use_in_order(file, [](const StoredBlock& /*block*/, std::span<std::byte> /*bytes*/) {});
 }
 
-/// The same in any order, by a few threads, which also call `use`.
+/// Calls use(block, bytes) for every block in any order; a few threads read and call `use`.
 template <class Use>
 void use_in_threads(const OpenedFile& file, io::PageCache cache, const Use& use) {
     read_checked(
@@ -72,7 +72,7 @@ void use_in_threads(const OpenedFile& file, io::PageCache cache, const Use& use)
         use);
 }
 
-/// The files of a checkpoint in the order of their servers.
+/// Opens the files of a checkpoint; ordered by server.
 std::vector<OpenedFile> opened(const SavedTable& saved, const TableOptions& options) {
     const auto servers = saved.files.empty() ? 0 : saved.files.front().share.servers;
     std::vector<OpenedFile> files(saved.files.size());
@@ -123,7 +123,7 @@ Chain opened(std::span<const SavedTable> saves, const TableOptions& options) {
     return chain;
 }
 
-/// Moves the rows of this share to the beginning.
+/// Moves the rows of this share to the front and returns them.
 std::span<std::byte> own_rows(const OpenedFile& file, const Share& share, std::span<std::byte> bytes) {
     const auto& writer = file.stored.header.share;
     const auto row_bytes = file.stored.header.row_bytes;
@@ -143,7 +143,7 @@ std::span<std::byte> own_rows(const OpenedFile& file, const Share& share, std::s
     return bytes.first(own);
 }
 
-/// Never too little for any id: the most that any of the filters says which ids of this share were in.
+/// Combines counters by maximum, so that no id of this share gets a count below what a saved filter says.
 void add_touches(SparseTable& table, std::uint64_t first, std::span<const std::byte> bytes) {
     const auto cells = table.touch_counters().subspan(first, bytes.size());
     for (std::size_t i = 0; i < cells.size(); ++i)
@@ -161,7 +161,7 @@ std::uint64_t expected_rows(const std::vector<OpenedFile>& files, const Share& s
     return static_cast<std::uint64_t>(std::llround(rows));
 }
 
-/// All rows that there are, into a table that has none.
+/// Loads all rows of a full save into an empty table.
 void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Share& share, bool is_last) {
     table.load(expected_rows(files, share), [&](BulkLoad& bulk) {
         for (const auto& file : files) {
@@ -179,7 +179,7 @@ void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Sh
     });
 }
 
-/// Not too many at once: they are in memory together.
+/// Inserts in limited portions, since the rows of one call are in memory together.
 void insert(SparseTable& table, std::span<const std::byte> rows) {
     const auto max = 4096 * table.row_bytes();
     for (; !rows.empty(); rows = rows.subspan(std::min(max, rows.size())))
@@ -206,7 +206,7 @@ void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, cons
     }
 }
 
-/// Counts of several servers are added; each of them goes to one of the new ones.
+/// Distributes the old servers' counts over the new servers: each new server gets the sum of its own subset.
 TableCounts counts_for(const Share& share, const std::vector<OpenedFile>& files) {
     TableCounts sum;
     for (std::size_t server = share.server; server < files.size(); server += share.servers) {
@@ -225,7 +225,8 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
                        const std::optional<SpillOptions>& spill) {
     SparseTable table(options, spill);
     const auto saves = opened(chain, table.options());
-    table.set_dict_size(std::nullopt);  // what was erased goes after what was inserted has come
+    // A save of changes inserts rows before it erases others, so the limit may be exceeded meanwhile.
+    table.set_dict_size(std::nullopt);
     if (saves.empty()) throw UsageError("table '" + options.name + "': there is no checkpoint to load");
     for (const auto& files : saves) {
         const bool is_last = &files == &saves.back();

@@ -11,19 +11,18 @@
 
 namespace dtrain::ps {
 
-/// {"name": "clicks", "width": 16, "seed": 3, "initializer": {"kind": "uniform", "bound": 0.05},
-///  "optimizer": {"kind": "adam", "learning_rate": 0.001, ...}, ...}: all but the number of arenas, which is
-/// a matter of the machine. Numbers come back exactly.
+/// {"name": "clicks", "width": 16, "seed": 3, "initializer": {"kind": "uniform", "bound": 0.05}, "optimizer":
+/// {"kind": "adam", "learning_rate": 0.001, ...}, ...}: all options except the number of arenas, which
+/// depends on the machine. Numbers round-trip exactly.
 nlohmann::json as_json(const TableOptions& options);
 
-/// @throws nlohmann::json::exception when it is none; the options are not checked.
+/// @throws nlohmann::json::exception if it does not describe options; their values are not validated
 TableOptions options_from(const nlohmann::json& value);
 
-/// "width 16, adam, with statistics": what rows of one table must have in common with those of another to be
-/// put into it.
+/// "width 16, adam, with statistics": what two tables must have in common for one to load rows of the other.
 std::string layout_of(const TableOptions& options);
 
-/// What else is not the same, each as "seed: 3 then, 4 now".
+/// The other differences, each as "seed: 3 then, 4 now".
 std::vector<std::string> differences(const TableOptions& then, const TableOptions& now);
 
 }  // namespace dtrain::ps

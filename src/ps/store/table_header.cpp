@@ -56,7 +56,7 @@ json json_of(const TableHeader& header) {
             {"base", header.base ? json(*header.base) : json()},
             {"step", header.step},
             {"day", header.day},
-            {"inserted", header.counts.inserted},
+            {"born", header.counts.inserted},
             {"evicted", header.counts.evicted},
             {"rejected", header.counts.rejected},
             {"dropped", header.counts.dropped},
@@ -78,7 +78,7 @@ TableHeader header_from(const json& value) {
     if (const auto& base = value.at("base"); !base.is_null()) header.base = base.get<std::string>();
     value.at("step").get_to(header.step);
     value.at("day").get_to(header.day);
-    value.at("inserted").get_to(header.counts.inserted);
+    value.at("born").get_to(header.counts.inserted);
     value.at("evicted").get_to(header.counts.evicted);
     value.at("rejected").get_to(header.counts.rejected);
     value.at("dropped").get_to(header.counts.dropped);
@@ -92,7 +92,7 @@ TableHeader header_from(const json& value) {
     return header;
 }
 
-/// The blocks of a section that begins at `offset`; returns where it ends.
+/// Adds the blocks of a section that begins at `offset`; returns its end.
 std::int64_t add_blocks(TableLayout& layout, StoredBlock block, std::uint64_t items, std::size_t block_bytes,
                         std::int64_t offset) {
     const auto max = std::max<std::size_t>(1, block_bytes / block.item_bytes);
@@ -124,7 +124,7 @@ TableLayout layout_after(const TableHeader& header, std::size_t bytes_of_header)
     return layout;
 }
 
-/// Whether all that the header says can be, so that a reader can follow it blindly.
+/// Whether all values of the header are possible, so that a reader can rely on them.
 bool is_sound(const TableHeader& header, std::int64_t file_bytes) {
     const auto file = static_cast<std::uint64_t>(file_bytes);
     try {
@@ -154,7 +154,7 @@ json json_of(const TableFile& file) {
             {"rows", file.rows}};
 }
 
-/// Bytes from the beginning of a file, fewer where it ends.
+/// Reads `bytes` from the start of a file; fewer if it is shorter.
 std::string beginning_of(const FileDescriptor& file, std::size_t bytes, const std::filesystem::path& path) {
     std::string content(bytes, '\0');
     const auto done = read_at(file.get(), content.data(), bytes, 0);
@@ -166,7 +166,7 @@ std::string beginning_of(const FileDescriptor& file, std::size_t bytes, const st
 }  // namespace
 
 double common_part(const Share& of, const Share& other) {
-    // A share has the hashes from server / servers to (server + 1) / servers.
+    // A share holds the hashes from server / servers to (server + 1) / servers.
     const auto edge = [](const Share& share, std::uint32_t more) {
         return static_cast<double>(share.server + std::uint64_t{more}) / share.servers;
     };
@@ -195,14 +195,15 @@ std::string header_block(const TableHeader& header) {
 
 std::string table_file_name(const std::string& table, const Share& share) {
     std::string name;
-    for (const auto message : table) {
-        const bool is_plain = (message >= 'a' && message <= 'z') || (message >= 'A' && message <= 'Z') ||
-                              (message >= '0' && message <= '9') || message == '_' || message == '-' ||
-                              (message == '.' && !name.empty());
-        name +=
-            is_plain ? std::string(1, message) : fmt::format("%{:02X}", static_cast<unsigned char>(message));
+    for (const auto character : table) {
+        const bool is_plain = (character >= 'a' && character <= 'z') ||
+                              (character >= 'A' && character <= 'Z') ||
+                              (character >= '0' && character <= '9') || character == '_' ||
+                              character == '-' || (character == '.' && !name.empty());
+        name += is_plain ? std::string(1, character)
+                         : fmt::format("%{:02X}", static_cast<unsigned char>(character));
     }
-    // File systems take 255 bytes.
+    // File systems allow 255 bytes.
     constexpr std::size_t max = 200;
     if (name.size() > max)
         name.replace(max - 16, std::string::npos, hex(io::xxh3(std::as_bytes(std::span(table)))));

@@ -13,29 +13,29 @@
 #include "io/block_stream.hpp"
 #include "ps/table/sparse_table.hpp"
 
-/// The file of one server's rows of one table: a line "dtrain table 1 of N bytes, xxh3 HEX", the header as
-/// JSON and zeros, N bytes together; then blocks, each filled up with zeros to a multiple of 4096 bytes: ids
-/// of erased rows (in a file of changes), touch counters (of a table with admission by count), rows. Of each
-/// block the header has the checksum, and the first line has that of the header: every byte is in one of
-/// them. All is little endian.
+/// The file of one server's rows of one table. Format: a line "dtrain table 1 of N bytes, xxh3 HEX", the
+/// header as JSON, and zeros, N bytes in total; then blocks, each padded with zeros to a multiple of 4096
+/// bytes: ids of erased rows (in a file of changes), touch counters (of a table with admission by count),
+/// rows. The header contains the checksum of each block, and the first line the checksum of the header, so
+/// every byte is covered. All numbers are little endian.
 namespace dtrain::ps {
 
-/// The ids of server `server` of `servers`, by server_of().
+/// The ids of server `server` of `servers`, see server_of().
 struct Share {
     std::uint32_t server = 0;
     std::uint32_t servers = 1;
     friend bool operator==(const Share&, const Share&) = default;
 };
 
-/// Which part of a share's ids another share has, from 0 to 1.
+/// The fraction of the ids of one share that another share has, from 0 to 1.
 double common_part(const Share& of, const Share& other);
 
 struct TableHeader {
     TableOptions options;
     Share share;
     WhichRows which = WhichRows::all;
-    std::string checkpoint;           ///< what its owner calls it
-    std::optional<std::string> base;  ///< TableFile::sum of what changed since
+    std::string checkpoint;           ///< name of the checkpoint
+    std::optional<std::string> base;  ///< TableFile::sum of the save that the changes are relative to
     std::int64_t step = 0;
     std::uint32_t day = 0;
     TableCounts counts;
@@ -43,7 +43,8 @@ struct TableHeader {
     std::uint64_t rows = 0;
     std::uint64_t erased = 0;
     std::uint64_t touch_counters = 0;
-    std::size_t block_bytes = 0;      ///< at most, but that a block has at least one row; a multiple of 4096
+    /// Maximum size, except that a block has at least one row; a multiple of 4096.
+    std::size_t block_bytes = 0;
     std::vector<std::uint64_t> sums;  ///< extent_sum() of each block
 };
 
@@ -51,29 +52,29 @@ enum class BlockContent { erased, touches, rows };
 
 struct StoredBlock {
     BlockContent content = BlockContent::rows;
-    std::uint64_t first = 0;  ///< of its kind
+    std::uint64_t first = 0;  ///< index of its first item among those of the same content
     std::size_t items = 0;
     std::size_t item_bytes = 0;
     io::BlockPlace place;
 };
 
-/// Where everything lies: a function of the header without its sums.
+/// Offsets in a file; determined by the header without its sums.
 struct TableLayout {
     std::size_t header_bytes = 0;
     std::vector<StoredBlock> blocks;
-    std::int64_t bytes = 0;  ///< of the file
+    std::int64_t bytes = 0;  ///< size of the file
 };
 
 TableLayout layout_of(const TableHeader& header);
 
-/// The bytes that the file begins with. @throws UsageError when the table's name is no UTF-8
+/// The first bytes of the file. @throws UsageError if the table's name is not UTF-8
 std::string header_block(const TableHeader& header);
 
-/// The name of a table's file: "clicks-0001-of-0003.rows"; what is no message, digit, '.', '_' or '-' is
-/// written as %2F.
+/// The name of a table's file: "clicks-0001-of-0003.rows". Characters other than letters, digits, '.', '_'
+/// and '-' are percent-encoded, as in %2F.
 std::string table_file_name(const std::string& table, const Share& share);
 
-/// What one needs to know of a table's file to be sure of every byte of it.
+/// Identifies a table's file and, through checksums, every byte of it.
 struct TableFile {
     std::string table;
     Share share;
@@ -87,10 +88,10 @@ struct TableFile {
 
 /// One line of JSON, for the manifest of a checkpoint.
 std::string to_json(const TableFile& file);
-/// @throws UsageError when it is none
+/// @throws UsageError if it is invalid
 TableFile table_file_from_json(std::string_view text);
 
-/// Info of a file that begins with the block.
+/// The description of a file that begins with this header block.
 TableFile info_of(const TableHeader& header, std::string_view block);
 
 struct StoredHeader {
@@ -99,11 +100,11 @@ struct StoredHeader {
     TableFile info;
 };
 
-/// Reads the header of a file and checks it, and the size of the file.
-/// @throws UsageError naming the path when it cannot be read, is no table or is damaged
+/// Reads and validates the header of a file, and checks the file size.
+/// @throws UsageError naming the path if it cannot be read, is not a table or is damaged
 StoredHeader read_table_header(const std::filesystem::path& path);
 
-/// Says that the file is damaged, and what to do.
+/// Throws a UsageError saying that the file is damaged, with the remedy.
 [[noreturn]] void refuse_damaged(const std::filesystem::path& path, const std::string& what);
 
 }  // namespace dtrain::ps

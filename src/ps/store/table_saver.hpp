@@ -16,89 +16,88 @@
 
 namespace dtrain::ps {
 
-/// What a save may take of the server's memory while it lasts, besides two bits a row and a copy of the touch
-/// counters.
+/// Limits of the server memory that a save uses, besides two bits per row and a copy of the touch counters.
 struct SaveMemory {
     std::size_t block_bytes = std::size_t{8} << 20U;  ///< a multiple of 4096
-    std::size_t blocks = 4;                           ///< that step() fills ahead of the disk
-    /// With those for rows that change before their turn. When all are waiting for the disk, the change
-    /// waits.
+    std::size_t blocks = 4;                           ///< maximum number that step() fills ahead of the disk
+    /// Maximum including blocks for rows that change before they are saved. If all blocks wait for the disk,
+    /// the change waits too.
     std::size_t max_blocks = 16;
 };
 
 struct SaveRequest {
-    std::filesystem::path folder;  ///< is there
-    std::string checkpoint;        ///< what the checkpoint is called; for people
+    std::filesystem::path folder;  ///< must exist
+    std::string checkpoint;        ///< name of the checkpoint; for people
     WhichRows which = WhichRows::all;
-    std::int64_t step = 0;  ///< of the job
+    std::int64_t step = 0;  ///< the job's step
 };
 
-/// What a TableSaver keeps of the save that it is at. Not in the class, where clang takes a struct whose
-/// members have values for one that cannot be made.
+/// State of a TableSaver's save in progress. Not nested in the class, because clang cannot default-construct
+/// a nested struct with member initializers there.
 struct SaveInProgress {
     std::filesystem::path path;
     TableHeader header;
     TableLayout layout;
     std::vector<std::uint8_t> touches;
-    std::size_t next_block = 0;  // of those that are no rows, to be filled by step()
-    std::size_t row_block = 0;   // that rows go to now
+    std::size_t next_block = 0;  // next block without rows for step() to fill
+    std::size_t row_block = 0;   // block that is being filled with rows
     std::size_t rows_in_block = 0;
-    std::byte* buffer = nullptr;       // of row_block, when there is one
-    std::vector<std::size_t> written;  // the blocks in the order in which the writer got them
+    std::byte* buffer = nullptr;       // of row_block, if any
+    std::vector<std::size_t> written;  // block indices in the order passed to the writer
     bool is_out_of_memory = false;
     std::optional<io::BlockWriter> writer;
     Background<TableFile> file;
     std::optional<TableFile> info;
 };
 
-/// Saves one server's part of a table, as it is at one moment, while the table goes on:
+/// Saves one server's part of a table as of one moment, while the table stays in use:
 ///
 ///     saver.begin({folder, "epoch-000012", WhichRows::changed, step});  // all, unless knows_changes()
-///     while (saver.step() != SaveProgress::taken) { ... }  // messages; nothing when it waits for the disk
+///     while (saver.step() != SaveProgress::taken) { ... }  // handle messages; wait if the disk is behind
 ///     while (!saver.is_written()) { ... }
 ///     file = saver.finish();  // for the manifest
-///     saver.commit();         // when the checkpoint that it is part of lies in its place
+///     saver.commit();         // once the checkpoint is in its final place
 ///
-/// All functions are for the thread that owns the table.
+/// All functions must be called from the thread that owns the table.
 class TableSaver : private RowSink {
   public:
-    /// @param table outlives the saver and does not move
-    /// @param saved what the table was loaded from, if changes since are to be saved
+    /// @param table must outlive the saver and must not move
+    /// @param saved the save that the table was loaded from, to be able to save changes relative to it
     TableSaver(SparseTable& table, const Share& share, std::optional<TableFile> saved = std::nullopt,
                const SaveMemory& memory = {});
-    /// abandon(), if it is in progress.
+    /// Calls abandon() if a save is in progress.
     ~TableSaver() override;
     TableSaver(const TableSaver&) = delete;
     TableSaver& operator=(const TableSaver&) = delete;
 
-    /// Whether WhichRows::changed can be saved: there was a save before, or the table was loaded from one,
-    /// and the table tracks its changes.
+    /// Whether WhichRows::changed is possible: the table was saved before or loaded from a save, and tracks
+    /// its changes.
     bool knows_changes() const { return saved_.has_value() && table_.changes().has_base(); }
 
-    /// Begins to save the table as it is now.
-    /// @throws Error naming the file when there is no room for it, or it cannot be made; nothing is in
-    /// progress then
+    /// Begins to save the table in its current state.
+    /// @throws Error naming the file if there is no space for it, or it cannot be created; then no save is in
+    /// progress
     void begin(const SaveRequest& request);
 
     enum class Progress { working, waiting_for_disk, taken };
 
-    /// Takes about as many more bytes of rows, for a moment in which nobody waits. Never waits itself, but
-    /// for rows that the table has on disk. @throws Error when those cannot be read
+    /// Saves about this many more bytes of rows; for moments when the server is idle. Does not block, except
+    /// to read rows that the table has on disk. @throws Error if those cannot be read
     Progress step(std::size_t bytes = std::size_t{256} << 10U);
 
     bool is_in_progress() const { return save_.has_value(); }
 
-    /// Whether finish() would not wait.
+    /// Whether finish() returns without waiting.
     bool is_written() const;
 
-    /// Takes what is left, and waits until all lies on the disk, synced.
-    /// @throws Error naming the file; the save is abandoned then
+    /// Saves the rest, and waits until everything is on disk and synced.
+    /// @throws Error naming the file; the save is then abandoned
     TableFile finish();
 
-    /// The file that finish() told is safe: later changes are counted from its moment.
+    /// Confirms that the file returned by finish() is safe: changes are tracked relative to it from now on.
     void commit();
 
-    /// What the save should have written counts as changed still.
+    /// Gives up the save: the rows that it would have saved still count as changed.
     void abandon();
 
   private:

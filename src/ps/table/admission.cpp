@@ -6,7 +6,7 @@
 
 namespace dtrain::ps {
 
-// The line comes from the upper 32 bits, the places in it from the lower 24.
+// The upper 32 bits select the line, the lower 24 the counters in it.
 std::size_t TouchCounters::line_of(std::uint64_t hash) const {
     const auto lines = cells_.size() / line;
     return static_cast<std::size_t>((hash >> 32U) * lines >> 32U) * line;

@@ -10,30 +10,30 @@
 
 namespace dtrain::ps {
 
-/// About how often each of any number of ids has come, in memory of a fixed size: a counting Bloom filter
-/// (Fan et al., Summary cache, IEEE/ACM Transactions on Networking 8, 2000) whose counters for one id lie in
-/// one cache line (Putze, Sanders and Singler, WEA 2007) and of which only the smallest are raised (Estan and
-/// Varghese, SIGCOMM 2002). It never counts too little, up to 255; ids that share all four counters are
-/// counted together.
+/// Approximate counts of how often each of any number of ids has occurred, in memory of fixed size: a
+/// counting Bloom filter (Fan et al., Summary cache, IEEE/ACM Transactions on Networking 8, 2000) with all
+/// counters of an id in one cache line (Putze, Sanders and Singler, WEA 2007) and conservative update, which
+/// increments only the smallest ones (Estan and Varghese, SIGCOMM 2002). It never undercounts, up to 255; ids
+/// that share all four counters are counted together.
 class TouchCounters {
   public:
     static constexpr std::size_t line = 64;
 
-    /// @param counters a multiple of 64
+    /// @param counters must be a multiple of 64
     explicit TouchCounters(std::size_t counters) : cells_(counters) {}
 
-    /// Counts a touch; returns how many there have been, this one included.
-    /// @param hash of the id: 64 well mixed bits
+    /// Counts a touch; returns the count including it.
+    /// @param hash of the id: 64 well-mixed bits
     unsigned touch(std::uint64_t hash);
 
-    /// Halves all counts, so that ids of long ago make room.
+    /// Halves all counts, so that ids not seen lately make room.
     void halve();
 
-    /// For checkpoints.
+    /// All counters, for checkpoints.
     std::span<std::uint8_t> cells() { return cells_; }
     std::span<const std::uint8_t> cells() const { return cells_; }
 
-    /// Forgets the touches of its lifetime.
+    /// Counts touches, and undoes those of its lifetime in its destructor.
     class Trial {
       public:
         explicit Trial(TouchCounters& counters) : counters_(counters) {}
@@ -53,13 +53,13 @@ class TouchCounters {
     };
 
   private:
-    /// The first counter of the id's line.
+    /// Index of the first counter of the id's line.
     std::size_t line_of(std::uint64_t hash) const;
 
     std::vector<std::uint8_t> cells_;
 };
 
-/// Whether a hash is among the given share of all.
+/// Whether a hash falls into the given fraction of all hashes.
 bool is_chosen(std::uint64_t hash, double probability);
 
 }  // namespace dtrain::ps

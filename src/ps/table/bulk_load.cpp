@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t ahead = 16;
 
-// Rows that wait come into a set together, when each line of its memory gets some of them, or when the set
-// stays in the processor's cache anyhow.
+// Waiting rows are inserted into a set in batches, so that each cache line of its memory gets several of
+// them, or the whole set stays in the cache.
 constexpr std::uint64_t part_of_set = 3;
 constexpr std::uint64_t fewest_waiting = 1024;
 
-// What is noted of rows that come at once stays there too.
+// Limits how many rows are hashed at once, so that the hashes stay in the cache too.
 constexpr std::size_t part_rows = std::size_t{1} << 14U;
 
 }  // namespace
@@ -81,13 +81,14 @@ bool BulkLoad::add_to_memory(std::span<const std::byte> rows) {
     return is_placed;
 }
 
-/// @returns false when an arena has no addresses for them: they are not there then
+/// Copies rows into the arenas. @returns false, with nothing added, if an arena has no reserved addresses for
+/// them
 bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
     auto& arenas = index_.arenas_;
     const auto bytes = index_.row_bytes();
     const bool is_one = arenas.size() == 1;
     const auto arena_of = [&](std::uint32_t set) { return is_one ? 0 : set % arenas.size(); };
-    std::vector<std::uint32_t> next(arenas.size());  // at first how many there are, then row numbers
+    std::vector<std::uint32_t> next(arenas.size());  // number of rows per arena, then next row number
     waiting.hashed.clear();
     for (std::size_t at = 0; at < rows.size(); at += bytes) {
         const auto hash = slot_hash(RowArena::id_of(&rows[at]));
@@ -124,7 +125,7 @@ void BulkLoad::copy(std::span<const std::byte> rows, std::uint32_t first) const 
     }
 }
 
-// Addresses change only while no other thread looks one up.
+// Exclusive, since no other thread may access rows while addresses change.
 void BulkLoad::enlarge_arenas(std::uint64_t rows) {
     const std::unique_lock lock(memory_);
     for (auto& arena : index_.arenas_) arena.reserve(arena.numbers() + rows);
@@ -160,7 +161,7 @@ void BulkLoad::compare(const RowArena& arena, std::span<const RowIndex::Alike> a
     }
 }
 
-/// Those of each thread by one, which begin at different sets.
+/// Inserts all waiting rows, one thread per Waiting; the threads start at different sets.
 void BulkLoad::insert_all() {
     if (waiting_.empty()) return;
     WorkTeam team(static_cast<int>(waiting_.size()));

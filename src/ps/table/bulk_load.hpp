@@ -20,25 +20,27 @@
 
 namespace dtrain::ps {
 
-/// Where rows of a load go that do not fit into memory. By one thread at a time, when all others are found.
+/// Where rows go that do not fit into memory. Called by one thread at a time, when all rows in memory can be
+/// found.
 struct LoadOverflow {
     std::size_t memory = std::numeric_limits<std::size_t>::max();  ///< for rows and index, in bytes
     std::function<void(std::span<const std::byte> rows)> add;
 };
 
-/// Fills an empty index with rows that were saved, by several threads, each with rows of its own: these come
-/// into the arenas, in any order, and those of a set into that when there are many. An index that is left
-/// before finish() is of no use any more. Each thread keeps 8 bytes for up to a third of the rows.
+/// Fills an empty index with saved rows from several threads, each with rows of its own. Rows are copied into
+/// the arenas in any order, and inserted into their set in batches. An index is unusable unless finish() was
+/// called. Each thread holds 8 bytes for up to a third of the rows.
 class BulkLoad {
   public:
-    /// @param rows that will come, or about so many: sets and arenas are made for them at once
+    /// @param rows expected number, possibly approximate: sets and arenas are allocated for it at once
     BulkLoad(RowIndex& index, std::uint64_t rows, LoadOverflow overflow = {});
 
-    /// Rows as they lie in memory, each id once. From any number of threads at once.
+    /// Adds rows in their memory layout; each id must occur once. May be called from several threads at the
+    /// same time.
     /// @throws what the overflow throws
     void add(std::span<const std::byte> rows);
 
-    /// @returns an id that came twice, if there is one
+    /// @returns an id that occurred twice, if any
     std::optional<std::int64_t> finish();
 
   private:
@@ -52,11 +54,11 @@ class BulkLoad {
         std::uint32_t set;
     };
 
-    /// Rows that one thread has put into the arenas and not yet into the sets.
+    /// Rows that one thread has copied into the arenas and not yet inserted into the sets.
     struct Waiting {
-        HugePages memory;  // room for max_waiting_ rows of each set
+        HugePages memory;  // space for max_waiting_ rows per set
         std::array<std::uint32_t, RowIndex::sets> count{};
-        std::vector<Hashed> hashed;  // the rows that come now
+        std::vector<Hashed> hashed;  // the rows being added
         std::vector<RowIndex::Alike> alike;
 
         Row* rows() const { return reinterpret_cast<Row*>(memory.get()); }
@@ -76,14 +78,14 @@ class BulkLoad {
     RowIndex& index_;
     LoadOverflow overflow_;
     std::uint64_t rows_;                  // expected in memory
-    std::shared_mutex memory_;            // shared: rows come into memory; else no other thread uses it
-    std::atomic<std::size_t> taken_ = 0;  // of the memory
-    bool is_full_ = false;                // rows go to the overflow
-    std::mutex mutex_;                    // of what follows, and of the arenas' numbers
-    std::vector<std::unique_ptr<Waiting>> waiting_;  // that no thread has
+    std::shared_mutex memory_;            // shared: adding rows in memory; exclusive: everything else
+    std::atomic<std::size_t> taken_ = 0;  // bytes of overflow_.memory in use
+    bool is_full_ = false;                // further rows go to the overflow
+    std::mutex mutex_;                    // protects the members below, and the arenas' row numbers
+    std::vector<std::unique_ptr<Waiting>> waiting_;  // not in use by a thread
     std::optional<std::int64_t> twice_;
     std::array<std::mutex, RowIndex::sets> sets_;
-    std::size_t max_waiting_ = 1;  // of a set, for one thread
+    std::size_t max_waiting_ = 1;  // per set and thread
     std::atomic<std::size_t> added_ = 0;
 };
 

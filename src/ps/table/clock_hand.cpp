@@ -17,7 +17,7 @@ std::vector<RowPlace> ClockHand::pick(std::uint64_t count, std::span<const RowAr
             used.erase(at_.number);
         } else {
             picked.push_back(at_);
-            used.insert(at_.number);  // not to be picked again, should the hand come round
+            used.insert(at_.number);  // not to be picked again if the hand goes full circle
         }
     }
     for (const auto& place : picked) used_[place.arena].erase(place.number);

@@ -13,22 +13,22 @@
 
 namespace dtrain::ps {
 
-/// Which rows have not been used lately, for a bit a row: a hand goes round over all rows, takes the bit from
-/// those that have it, and picks those that have none (the second chance of Corbato's clock, 1968). A row
-/// that is inserted has no bit: rows that are used once go first.
+/// Finds rows that were not used lately, with one bit per row: a hand cycles over all rows, clears the bit of
+/// those that have it, and picks those that do not (second chance, Corbato's clock, 1968). A newly inserted
+/// row has no bit, so rows that are used only once are evicted first.
 class ClockHand {
   public:
     explicit ClockHand(std::size_t arenas) : used_(arenas) {}
 
     void use(const RowPlace& place) { used_[place.arena].insert(place.number); }
 
-    /// The next `count` rows that were not used; fewer when there are fewer rows. They have no bit then.
+    /// The next `count` unused rows; fewer if there are fewer rows. Their bits are cleared.
     std::vector<RowPlace> pick(std::uint64_t count, std::span<const RowArena> arenas);
 
     std::size_t bytes() const;
 
   private:
-    std::vector<RowSet> used_;  // of each arena
+    std::vector<RowSet> used_;  // per arena
     RowPlace at_;
 };
 

@@ -34,7 +34,7 @@ rocksdb::Slice slice(std::span<const std::byte> bytes) {
 
 using Key = std::array<std::byte, id_bytes>;
 
-/// The keys' bytes are in the order of the ids.
+/// Byte order of keys equals the order of ids.
 Key key_of(std::int64_t id) {
     static_assert(std::endian::native == std::endian::little);
     constexpr std::uint64_t sign = std::uint64_t{1} << 63U;
@@ -48,7 +48,7 @@ std::int64_t id_of(const rocksdb::Slice& key) {
     return static_cast<std::int64_t>(__builtin_bswap64(bits) ^ sign);
 }
 
-/// Puts a row together from its key and its value, which is the stamp and the rest of the row.
+/// Assembles a row from its key and its value, which is the stamp followed by the rest of the row.
 class RowBuffer {
   public:
     explicit RowBuffer(std::size_t row_bytes) : bytes_(row_bytes) {}
@@ -71,9 +71,10 @@ class RowBuffer {
     ColdRow row_;
 };
 
-/// A cache of rows that the job can make anew from its checkpoint: no log, no compression of floats.
+/// The database is a cache that the job can rebuild from its checkpoint: no write-ahead log, no compression
+/// of floats.
 rocksdb::Options database_options(std::size_t memory, const std::shared_ptr<rocksdb::Cache>& cache) {
-    constexpr double filter_bits = 10;  // of an id: of ids that were never seen, 1% read the disk
+    constexpr double filter_bits = 10;  // bits per id: for ids never seen, 1% of lookups read the disk
     rocksdb::Options options;
     options.create_if_missing = true;
     options.error_if_exists = true;
@@ -84,11 +85,11 @@ rocksdb::Options database_options(std::size_t memory, const std::shared_ptr<rock
     options.memtable_whole_key_filtering = true;
     options.level_compaction_dynamic_level_bytes = true;
     options.max_bytes_for_level_base = 4 * options.write_buffer_size;
-    // Files stay open, each takes memory, and there should not be thousands.
+    // Files stay open and each takes memory, so there should not be thousands.
     options.target_file_size_base = std::max<std::size_t>(options.write_buffer_size, 4U << 20U);
     options.target_file_size_multiplier = 4;
     options.max_background_jobs = 2;
-    options.max_bgerror_resume_count = 0;  // a full disk is told, not waited for
+    options.max_bgerror_resume_count = 0;  // report a full disk instead of waiting
     options.avoid_flush_during_shutdown = true;
     options.info_log_level = rocksdb::ERROR_LEVEL;
     options.keep_log_file_num = 1;
@@ -151,7 +152,7 @@ class RocksRows : public ColdRows {
               const std::function<void(const ColdRow&)>& function) const override;
 
     void erase(std::span<const std::int64_t> ids) override {
-        // A key is put once before it goes: the cheap way to delete is right.
+        // Each key is put exactly once before it is deleted, so SingleDelete is allowed.
         rocksdb::WriteBatch batch;
         for (const auto id : ids) batch.SingleDelete(slice(key_of(id)));
         write(batch);
@@ -184,7 +185,7 @@ class RocksRows : public ColdRows {
         if (batch.Count() > 0) check(database_->Write(writing_, &batch), "written to");
     }
 
-    SpillFolder folder_;  // removed when the database is closed
+    SpillFolder folder_;  // destroyed after the database is closed
     std::size_t row_bytes_;
     std::shared_ptr<rocksdb::Cache> cache_;
     std::unique_ptr<rocksdb::DB> database_;

@@ -14,52 +14,52 @@ namespace dtrain::ps {
 
 /// A row that is not in memory.
 struct ColdRow {
-    std::span<const std::byte> bytes;  ///< as it lies in memory, its id included
-    std::uint32_t stamp = 0;           ///< when it changed last: see RowChanges
+    std::span<const std::byte> bytes;  ///< its memory layout, including the id
+    std::uint32_t stamp = 0;           ///< when it last changed: see RowChanges
 };
 
-/// Rows of a table on disk. Not for several threads at once, but for const functions. Nothing of them
-/// outlives this.
+/// Rows of a table on disk. Not thread-safe, except for const functions. Nothing obtained from it may outlive
+/// it.
 ///
-/// All functions throw Error naming the folder when the disk fails; those that change something have changed
-/// nothing then.
+/// All functions throw Error naming the folder if the disk fails; modifying functions have then changed
+/// nothing.
 class ColdRows {
   public:
     virtual ~ColdRows() = default;
 
     virtual std::uint64_t size() const = 0;
 
-    /// Memory that it takes.
+    /// Memory in use.
     virtual std::size_t bytes() const = 0;
 
-    /// @param rows none of which is here; faster in the order of their ids
+    /// @param rows must not be on disk yet; faster if ordered by id
     virtual void put(std::span<const ColdRow> rows) = 0;
 
-    /// @param rows all of which are here, with another content
+    /// @param rows must be on disk; their content is replaced
     virtual void replace(std::span<const ColdRow> rows) = 0;
 
-    /// Calls function(row) for those that are here.
-    /// @param ids in increasing order, each once
+    /// Calls function(row) for those that are on disk.
+    /// @param ids in increasing order, without duplicates
     virtual void read(std::span<const std::int64_t> ids,
                       const std::function<void(const ColdRow&)>& function) const = 0;
 
-    /// @param ids that are all here, each once
+    /// @param ids must all be on disk, without duplicates
     virtual void erase(std::span<const std::int64_t> ids) = 0;
 
-    /// Goes over the rows that were here when it was made, whatever becomes of them.
+    /// Iterates over the rows as of its construction, unaffected by later changes.
     class Cursor {
       public:
         virtual ~Cursor() = default;
 
-        /// Null when there are no more. What it points to lasts until the next call.
+        /// The next row; null at the end. Valid until the next call.
         virtual const ColdRow* next() = 0;
     };
 
     virtual std::unique_ptr<Cursor> cursor() const = 0;
 };
 
-/// @param row_bytes of a row, its id included
-/// @throws UsageError when nothing can be written into the folder, or dtrain was built without RocksDB
+/// @param row_bytes size of a row, including its id
+/// @throws UsageError if the folder is not writable, or dtrain was built without RocksDB
 std::unique_ptr<ColdRows> open_cold_rows(const SpillOptions& options, std::size_t row_bytes);
 
 }  // namespace dtrain::ps

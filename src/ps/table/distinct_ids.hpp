@@ -9,35 +9,35 @@
 
 namespace dtrain::ps {
 
-/// Which ids of a batch are the same. Keeps its memory from one batch to the next.
+/// Finds equal ids in a batch. Reuses its memory for the next batch.
 class DistinctIds {
   public:
-    /// @returns whether an id is there twice; only then ids() and places() have something to say
+    /// @returns whether an id occurs twice; ids() and places() are valid only if so
     bool find_repeated(std::span<const std::int64_t> ids);
 
-    /// Begins a batch that comes in parts.
-    /// @param max ids of all its parts together
+    /// Begins a batch that is added in parts.
+    /// @param max total number of ids in all parts
     void begin(std::size_t max);
 
-    /// The next part; ids() and places() are of all parts so far then.
-    /// @returns those of its ids that were not there before, in their order; lives until begin()
+    /// Adds the next part; then ids() and places() cover all parts so far.
+    /// @returns the ids of this part that are new in the batch, in order; valid until begin()
     std::span<const std::int64_t> add(std::span<const std::int64_t> ids);
 
-    /// Of a batch in parts, so far.
+    /// Whether an id was repeated in the parts so far.
     bool has_repeated() const { return distinct_.size() < places_.size(); }
 
-    /// Whether the batch in parts has these ids in this order.
+    /// Whether the batch added in parts consists of these ids in this order.
     bool is_of(std::span<const std::int64_t> ids) const;
 
-    /// Each id once, in the order in which they come first.
+    /// The distinct ids, in order of first occurrence.
     std::span<const std::int64_t> ids() const { return distinct_; }
 
-    /// For each id of the batch its place in ids().
+    /// For each id of the batch its index in ids().
     std::span<const std::uint32_t> places() const { return places_; }
 
   private:
-    // The place in `slots_` of an id, or of where it would go; a slot has the place of an id in `ids`, or
-    // none.
+    // The index in `slots_` of an id, or of the empty slot where it would go. A slot holds an index into
+    // `ids`, or none.
     std::size_t slot_of(std::int64_t id, const std::int64_t* ids) const;
 
     std::vector<std::uint32_t> slots_;

@@ -8,7 +8,7 @@
 
 namespace dtrain::ps {
 
-/// Whether none of the values is NaN or infinite.
+/// Whether no value is NaN or infinite.
 inline bool is_finite(std::span<const float> values) {
     constexpr std::uint32_t exponent = 0x7f800000;
     std::uint32_t wrong = 0;

@@ -61,10 +61,10 @@ GradientParts GradientMerge::merged(GradientParts parts, TableTeam* team) {
     return {&whole_, 1};
 }
 
-/// For the distinct ids from the first to before the last, in the order of the parts.
+/// Sums gradients for the distinct ids in [first, last), in the order of the parts.
 void GradientMerge::add_up(GradientParts parts, std::size_t first, std::size_t last) {
     auto places = distinct_.places();
-    auto seen = first;  // places from the first to here have come
+    auto seen = first;  // indices in [first, seen) have occurred
     for (const auto& part : parts) {
         for (std::size_t i = 0; i < part.ids.size(); ++i) {
             const auto place = places[i];

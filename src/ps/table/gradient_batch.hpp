@@ -12,31 +12,30 @@
 
 namespace dtrain::ps {
 
-/// What a push brings. An id may come several times: its gradients are added in the order of the batch, and
-/// one update is made.
+/// The rows of a push. An id may occur several times: its gradients are added in batch order, followed by one
+/// update.
 struct GradientBatch {
     std::span<const std::int64_t> ids;
     std::span<const float> gradients;    ///< ids.size() rows
-    std::span<const float> shows = {};   ///< of each id, or none at all
+    std::span<const float> shows = {};   ///< one per id, or empty
     std::span<const float> clicks = {};  ///< as many as shows
 };
 
-/// A batch that is cut into some, one behind the other; all of them with shows, or none.
+/// A batch in consecutive parts; either all of them have shows, or none.
 using GradientParts = std::span<const GradientBatch>;
 
 std::size_t ids_of(GradientParts parts);
 
-/// Makes of a batch one that can be applied. Keeps its memory from one batch to the next: what it returns
-/// lasts until then.
+/// Prepares a batch for the update. Reuses its memory: what it returns is valid until the next batch.
 class GradientMerge {
   public:
     explicit GradientMerge(std::size_t width) : width_(width) {}
 
-    /// Each id once: the parts as they are, or one that has all.
-    /// @param team that shares the work of a large batch, with the same bits; or null
+    /// Merges repeated ids: returns the parts unchanged if there are none, else a single part.
+    /// @param team shares the work of a large batch, with the same bits; may be null
     GradientParts merged(GradientParts parts, TableTeam* team);
 
-    /// Without gradients that have NaN or infinity; their number is added to `rejected`.
+    /// Removes gradients that contain NaN or infinity, and adds their number to `rejected`.
     GradientParts without_not_finite(GradientParts parts, std::uint64_t& rejected);
 
   private:

@@ -33,8 +33,9 @@ void check(const std::string& table, const NormalRow& row) {
     check(table, "the standard deviation of the initial values", row.standard_deviation, 0);
 }
 
-// A row's first number. Rows of a dense parameter lie one after the other; that order serves as long as their
-// places fit into 64 bits, and beyond it ids have keys of their own.
+// The random stream of a row: its key and the index of the row's first number. Ids below 2^32 use consecutive
+// numbers, as the rows of a dense parameter do; larger ids get keys of their own, since their indices would
+// exceed 64 bits.
 struct Place {
     std::uint64_t key;
     std::uint64_t first;
@@ -55,7 +56,7 @@ void write(const Place& place, const UniformRow& row, std::span<float> weights) 
         weights[j] = static_cast<float>(initial_uniform(place.key, place.first + j, row.bound));
 }
 
-// Box and Muller, Annals of Mathematical Statistics 29 (1958): one number of two even ones.
+// Box and Muller, Annals of Mathematical Statistics 29 (1958): one normal number from two uniform ones.
 void write(const Place& place, const NormalRow& row, std::span<float> weights) {
     const auto angles = mixed(place.key);
     for (std::size_t j = 0; j < weights.size(); ++j) {

@@ -14,7 +14,7 @@ struct ConstantRow {
     friend bool operator==(const ConstantRow&, const ConstantRow&) = default;
 };
 
-/// Values are even in [-bound, bound).
+/// Uniformly distributed in [-bound, bound).
 struct UniformRow {
     double bound = 0;
     friend bool operator==(const UniformRow&, const UniformRow&) = default;
@@ -27,12 +27,12 @@ struct NormalRow {
 
 using RowInitializer = std::variant<ConstantRow, UniformRow, NormalRow>;
 
-/// What a row begins as: a function of seed, table, id and nothing else. With UniformRow, the rows of the
-/// ids 0 to 2^32 - 1 are those of a parameter of a Program that has the table's name and the initializer
-/// {uniform, bound}.
+/// The initial values of a row: a function of seed, table and id only. With UniformRow, the rows of ids 0 to
+/// 2^32 - 1 equal those of a Program's parameter that has the table's name and the initializer {uniform,
+/// bound}.
 class InitialRow {
   public:
-    /// @throws UsageError when the initializer's number is negative (but a constant) or not finite
+    /// @throws UsageError if the initializer's number is not finite, or negative (except for a constant)
     InitialRow(const RowInitializer& initializer, std::uint64_t seed, const std::string& table);
 
     void write(std::int64_t id, std::span<float> weights) const;

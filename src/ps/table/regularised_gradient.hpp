@@ -8,8 +8,8 @@
 
 #include "kernels/loops.hpp"
 
-/// What a decay adds to a row's gradient goes into `out`, of as many floats; they return where the gradient
-/// is then.
+/// Adds the regularisation term to a row's gradient. Each function may write to `out`, which has the same
+/// number of floats, and returns a pointer to the resulting gradient.
 namespace dtrain::ps {
 
 inline const float* regularised(NoDecay /*decay*/, const float* gradient, const float* /*weights*/,

@@ -14,14 +14,14 @@
 namespace dtrain::ps {
 namespace {
 
-constexpr std::size_t piece_bytes = 16 * huge_page;  // at most
+constexpr std::size_t piece_bytes = 16 * huge_page;  // maximum
 
-// Rows that lie anywhere are found sooner on huge pages. From here on they are asked for at once: the one
-// that is not full is 2 bytes a row, and ever less. Rows before have small pages until settle().
+// Random access to rows is faster on huge pages. From this number of rows on, huge pages are requested at
+// once: a partly used one wastes at most 2 bytes per row. The rows before are on small pages until settle().
 constexpr std::uint64_t rows_before_huge_pages = std::uint64_t{1} << 20U;
 
 #ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25  // Linux 6.1, and glibc 2.37
+#define MADV_COLLAPSE 25  // since Linux 6.1 and glibc 2.37
 #endif
 
 [[noreturn]] void refuse_more() {
@@ -49,12 +49,12 @@ RowArena::RowArena(RowArena&& other) noexcept
       free_(std::exchange(other.free_, {})),
       is_free_(std::exchange(other.is_free_, {})) {}
 
-/// @param expected_rows that will surely come
+/// @param expected_rows rows that will certainly be added
 void RowArena::add_piece(std::uint64_t expected_rows) {
     pieces_.reserve(pieces_.size() + 1);
     const auto used = row_bytes_ << piece_shift_;
     auto* const memory = map_pages(used);
-    // The end of a piece can be less than a page.
+    // The unused end of a piece can be smaller than a page.
     const auto first = reserved();
     const auto sure = first >= rows_before_huge_pages ? used
                       : expected_rows > first         ? std::min(used, (expected_rows - first) * row_bytes_)
@@ -72,14 +72,14 @@ bool RowArena::settle() {
     const auto piece = settled_ >> piece_shift_;
     const auto begin = aligned_to<huge_page>((settled_ & piece_mask_) * row_bytes_);
     const auto end = begin + huge_page;
-    if (end > rows_of_piece * row_bytes_) {  // the end of a piece can be less than a page
+    if (end > rows_of_piece * row_bytes_) {  // the unused end of a piece can be smaller than a page
         if (piece + 1 >= pieces_.size()) return false;
         settled_ = (piece + 1) * rows_of_piece;
         return settle();
     }
     const auto needed = piece * rows_of_piece + (end + row_bytes_ - 1) / row_bytes_;
     if (needed > used_) return false;
-    // Advice may be refused: by a kernel before 6.1, or when no memory is in one piece.
+    // The advice may fail: before Linux 6.1, or if physical memory is fragmented.
     madvise(pieces_[piece] + begin, huge_page, MADV_HUGEPAGE);
     madvise(pieces_[piece] + begin, huge_page, MADV_COLLAPSE);
     settled_ = piece * rows_of_piece + end / row_bytes_;

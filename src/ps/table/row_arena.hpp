@@ -12,13 +12,13 @@
 
 namespace dtrain::ps {
 
-/// Rows of one size, each beginning with its id, known by 32-bit numbers that never change. Memory comes in
-/// large pieces of which only what has been used is resident; rows that were given back are used again.
+/// Rows of one size, each starting with its id, identified by 32-bit numbers that never change. Addresses are
+/// reserved in large pieces, of which only used parts are resident; freed rows are reused.
 class RowArena {
   public:
     static constexpr std::uint64_t max_rows = std::uint64_t{1} << 32U;
 
-    /// @param row_bytes a multiple of 4, the id's 8 included
+    /// @param row_bytes a multiple of 4, including the id's 8 bytes
     explicit RowArena(std::size_t row_bytes);
     ~RowArena();
     RowArena(RowArena&& other) noexcept;
@@ -38,49 +38,49 @@ class RowArena {
 
     std::int64_t id(std::uint32_t number) const { return id_of(row(number)); }
 
-    /// A row of this id; what follows the id is undefined.
-    /// @throws Error when all 2^32 numbers are taken, std::bad_alloc when there is no memory
+    /// Adds a row for this id; the content after the id is undefined.
+    /// @throws Error if all 2^32 numbers are in use, std::bad_alloc if there is no memory
     std::uint32_t add(std::int64_t id);
 
-    /// New rows, whose numbers follow each other, of any content. @returns the first number
+    /// Adds rows with consecutive numbers and undefined content. @returns the first number
     /// @throws as add()
     std::uint32_t add_many(std::uint64_t count);
 
-    /// Makes addresses for so many rows in all, without memory yet, on huge pages from the beginning. row()
-    /// may be called while another thread adds rows, as long as these have addresses.
+    /// Reserves addresses for this total number of rows, without memory yet, on huge pages from the start.
+    /// row() may be called while another thread adds rows, as long as they have reserved addresses.
     /// @throws as add()
     void reserve(std::uint64_t rows);
 
-    /// Rows that have addresses.
+    /// Number of rows with reserved addresses.
     std::uint64_t reserved() const { return pieces_.size() << piece_shift_; }
 
     void give_back(std::uint32_t number);
 
-    /// Moves the next 2 MiB of full small pages onto a huge one, where rows are found sooner. That can take
-    /// milliseconds, so it is not done while rows are added. @returns false when there is nothing to do
+    /// Moves the next 2 MiB of full small pages to a huge page, where access is faster. This can take
+    /// milliseconds, so it is not done while rows are added. @returns false if there is nothing to do
     bool settle();
 
-    /// Rows that are in use.
+    /// Number of rows in use.
     std::size_t size() const { return used_ - free_.size(); }
     RowSet in_use() const;
     bool is_in_use(std::uint32_t number) const { return number < used_ && !is_free_.contains(number); }
 
-    /// All numbers of rows are below.
+    /// All row numbers are below this.
     std::uint64_t numbers() const { return used_; }
 
-    /// Rows that were given back, and make room for others.
+    /// Number of freed rows that can be reused.
     std::size_t free_rows() const { return free_.size(); }
 
     std::size_t row_bytes() const { return row_bytes_; }
 
-    /// The row and those that lie behind it in memory: at most `count` >= 1, fewer where memory ends.
+    /// The row and those after it in memory: at most `count` >= 1, fewer at the end of a piece.
     std::span<const std::byte> rows_behind(std::uint32_t number, std::uint64_t count) const;
 
-    /// That rows have taken, those given back included.
+    /// Memory taken by rows, including freed ones.
     std::size_t bytes() const;
 
-    /// Calls function(number) for each row in use, in the order of the numbers. The function may give back
-    /// the row that it was called for.
+    /// Calls function(number) for each row in use, ordered by number. The function may free the row that it
+    /// is called for.
     template <class Function>
     void for_each(const Function& function) const {
         for (std::uint64_t number = 0; number < used_; ++number)
@@ -95,8 +95,8 @@ class RowArena {
     unsigned piece_shift_;  // a piece has 2^piece_shift_ rows
     std::uint32_t piece_mask_;
     std::vector<std::byte*> pieces_;
-    std::uint64_t used_ = 0;     // numbers below were in use at some time
-    std::uint64_t settled_ = 0;  // numbers below are on huge pages, if the kernel gave some
+    std::uint64_t used_ = 0;     // number of row numbers used so far, including freed ones
+    std::uint64_t settled_ = 0;  // rows below are on huge pages, if the kernel provided them
     std::vector<std::uint32_t> free_;
     RowSet is_free_;
 };

@@ -53,7 +53,7 @@ void RowChanges::after_leaving(const RowPlace& place, std::span<const std::byte>
 }
 
 void RowChanges::after_return(const RowPlace& place, std::uint32_t stamp) {
-    // The number may be that of a row that was erased.
+    // The number may have belonged to a row that was erased.
     changed_[place.arena].erase(place.number);
     if (!changed_of_snapshot_.empty()) changed_of_snapshot_[place.arena].erase(place.number);
     if (!is_changed(stamp)) return;
@@ -105,7 +105,7 @@ bool RowChanges::go_on(std::uint64_t rows, std::span<const RowArena> arenas) {
             continue;
         }
         run.end = std::min(run.end, run.begin + (rows - taken));
-        // Rows of a run lie behind each other, but where a piece of the arena ends.
+        // Rows of a run are contiguous in memory, except at the end of a piece of the arena.
         for (auto at = run.begin; at < run.end;) {
             const auto together = arenas[arena].rows_behind(static_cast<std::uint32_t>(at), run.end - at);
             sink->take(together);

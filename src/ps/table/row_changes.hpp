@@ -13,50 +13,50 @@
 
 namespace dtrain::ps {
 
-/// Where a row lies: its arena's place in the index, and its number there.
+/// Identifies a row: index of its arena, and its number in the arena.
 struct RowPlace {
     std::uint32_t arena = 0;
     std::uint32_t number = 0;
 };
 
-/// Takes the rows of a snapshot: one or several whole rows behind each other, as they lie in memory.
+/// Receives the rows of a snapshot: one or several contiguous rows in their memory layout.
 class RowSink {
   public:
     virtual ~RowSink() = default;
 
-    /// Called in the middle of pushes too: what fails here is kept, to be told later.
+    /// Also called in the middle of pushes: errors must be kept and reported later.
     virtual void take(std::span<const std::byte> rows) noexcept = 0;
 };
 
 enum class WhichRows { all, changed };
 
-/// Which rows changed since they were last saved, and which ones the snapshot in progress, if there is one,
-/// has still to take: a bit a row for the first, two more during a snapshot, and 8 bytes for each row that
-/// was erased since the last save.
+/// Tracks which rows changed since the last save, and which rows a snapshot in progress has still to take.
+/// Needs one bit per row for the former, two more during a snapshot, and 8 bytes for each row erased since
+/// the last save.
 ///
-/// A snapshot is the rows as they were when it began. Rows are taken one after the other, and each that is
-/// about to change before its turn comes is taken then.
+/// A snapshot consists of the rows as they were when it began. Rows are taken one after the other; a row that
+/// is about to change before its turn is taken first.
 ///
-/// Rows that are on disk have no bits. Each has a stamp instead: the number of the interval between two saves
-/// in which it changed last; 0: it did not, or nobody asked.
+/// Rows on disk have no bits. Each has a stamp instead: the number of the interval between two saves in which
+/// it last changed; 0: it has not changed, or changes were not tracked.
 class RowChanges {
   public:
     explicit RowChanges(std::size_t arenas) : changed_(arenas) {}
 
-    /// From now on it is known which rows change.
+    /// Starts tracking changes.
     void track() { tracks_ = true; }
     bool tracks() const { return tracks_; }
 
-    /// Whether it can tell what changed since a save.
+    /// Whether changes since a save are known.
     bool has_base() const { return has_base_; }
 
-    /// What is there now is saved already: a table that was loaded.
+    /// Declares that the current state is already saved: for a table that was just loaded.
     void forget();
 
-    /// False when the functions below have nothing to do.
+    /// False if the functions below have nothing to do.
     bool is_needed() const { return tracks_ || snapshot_; }
 
-    /// False when before_change() has nothing to do for this row.
+    /// False if before_change() has nothing to do for this row.
     bool is_new_to(const RowPlace& place) const {
         return (tracks_ && !changed_[place.arena].contains(place.number)) ||
                (snapshot_ && snapshot_->pending[place.arena].contains(place.number));
@@ -73,39 +73,41 @@ class RowChanges {
         if (tracks_) changed_[place.arena].insert(place.number);
     }
 
-    /// What a row in memory has to be stamped with when it leaves.
+    /// The stamp for a row that moves from memory to disk.
     std::uint32_t stamp_of(const RowPlace& place) const;
 
-    /// A row is on disk now, with its stamp; it is in memory still, and a snapshot may take it.
+    /// Call after a row was written to disk with this stamp; it is still in memory, and a snapshot may take
+    /// it.
     void after_leaving(const RowPlace& place, std::span<const std::byte> row, std::uint32_t stamp);
 
-    /// A row that was on disk is in memory.
+    /// Call after a row was moved from disk to memory.
     void after_return(const RowPlace& place, std::uint32_t stamp);
 
-    /// What a row on disk that changes has to be stamped with.
+    /// The new stamp for a row on disk that changes.
     std::uint32_t stamp_of_change(std::uint32_t stamp) const { return tracks_ ? now_ : stamp; }
     void after_change_on_disk(std::uint32_t stamp);
     void after_erase_on_disk(std::int64_t id, std::uint32_t stamp);
 
-    /// Rows on disk that changed since the last save; during a snapshot those that changed before it.
+    /// Number of rows on disk that changed since the last save; during a snapshot, only those that changed
+    /// before it.
     std::uint64_t changed_on_disk() const { return changed_before_ + (snapshot_ ? 0 : changed_now_); }
 
-    /// Whether a row with this stamp is one of those.
+    /// Whether a row with this stamp has changed since the last save.
     bool is_changed(std::uint32_t stamp) const { return stamp >= base_; }
 
-    /// Begins a snapshot of the rows in memory. @returns how many
-    /// @throws Error when there is one already, or changed rows are wanted and there is no base
+    /// Begins a snapshot of the rows in memory. @returns their number
+    /// @throws Error if a snapshot is in progress, or changed rows are wanted without a base
     std::uint64_t begin(WhichRows which, std::span<const RowArena> arenas, RowSink& sink);
 
     bool is_in_progress() const { return snapshot_.has_value(); }
 
-    /// Ids of the rows that were erased before the snapshot began and after the save before.
+    /// Ids of the rows erased between the previous save and the start of the snapshot.
     std::span<const std::int64_t> erased() const { return erased_of_snapshot_; }
 
-    /// Takes so many rows of the snapshot. @returns false when there are no more
+    /// Takes up to `rows` rows of the snapshot. @returns false if none are left
     bool go_on(std::uint64_t rows, std::span<const RowArena> arenas);
 
-    /// @param is_saved whether what was taken lies safely on disk: if not, it counts as changed still
+    /// @param is_saved whether the snapshot is safely on disk; if not, its rows still count as changed
     void end(bool is_saved);
 
     std::size_t bytes() const;
@@ -113,10 +115,10 @@ class RowChanges {
   private:
     struct Snapshot {
         RowSink* sink;
-        std::vector<RowSet> pending;  // of each arena: rows to be taken
-        std::size_t arena = 0;        // that comes next
-        std::uint64_t number = 0;     // numbers below are not pending
-        bool tracked;                 // when it began
+        std::vector<RowSet> pending;  // per arena: rows still to take
+        std::size_t arena = 0;        // arena of the next row
+        std::uint64_t number = 0;     // rows below it are not pending
+        bool tracked;                 // whether changes were tracked when it began
     };
 
     void take(const RowPlace& place, std::span<const std::byte> row);
@@ -124,16 +126,16 @@ class RowChanges {
 
     bool tracks_ = false;
     bool has_base_ = false;
-    std::vector<RowSet> changed_;  // of each arena; of rows that are free by now, too
+    std::vector<RowSet> changed_;  // per arena; may include freed rows
     std::vector<std::int64_t> erased_;
-    std::vector<RowSet> changed_of_snapshot_;  // before it began: to be saved by it
+    std::vector<RowSet> changed_of_snapshot_;  // changed before the snapshot began: it saves them
     std::vector<std::int64_t> erased_of_snapshot_;
     std::optional<Snapshot> snapshot_;
 
-    std::uint32_t now_ = 1;             // this interval
-    std::uint32_t base_ = 1;            // the first one after the last save
-    std::uint64_t changed_now_ = 0;     // rows on disk, by their stamp
-    std::uint64_t changed_before_ = 0;  // from base_ to now_ - 1
+    std::uint32_t now_ = 1;             // number of the current interval
+    std::uint32_t base_ = 1;            // the first interval after the last save
+    std::uint64_t changed_now_ = 0;     // rows on disk with stamp now_
+    std::uint64_t changed_before_ = 0;  // with stamps from base_ to now_ - 1
 };
 
 }  // namespace dtrain::ps

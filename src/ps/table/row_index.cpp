@@ -9,7 +9,7 @@
 namespace dtrain::ps {
 namespace {
 
-/// The x in [0, 1] at which x + bend x (1 - x) is y.
+/// The x in [0, 1] for which x + bend x (1 - x) = y.
 double unbent(double y, double bend) {
     return ((1 + bend) - std::sqrt((1 + bend) * (1 + bend) - 4 * bend * y)) / (2 * bend);
 }
@@ -27,7 +27,7 @@ RowIndex::RowIndex(std::size_t row_bytes, std::size_t arenas)
     }
 }
 
-// What the set would do by itself, but with the rows' ids asked for in time: they lie anywhere.
+// As the set's own growth, but prefetches the rows' ids, which are scattered in memory.
 void RowIndex::enlarge(Set& set, std::size_t wanted) {
     constexpr std::size_t ahead = 16;
     const auto& arena = *set.hash_function().arena;
@@ -61,7 +61,8 @@ std::size_t RowIndex::rows_of_set(std::size_t set, std::uint64_t rows) {
     const auto begin = unbent(static_cast<double>(set) / sets, bent_by);
     const auto end = unbent(static_cast<double>(set + 1) / sets, bent_by);
     const auto expected = (end - begin) * static_cast<double>(rows);
-    // Two standard deviations less: a set that is too small doubles, one that is too large stays so.
+    // Two standard deviations below the mean: a set that is too small doubles, one that is too large never
+    // shrinks.
     return static_cast<std::size_t>(std::max(0.0, expected - 2 * std::sqrt(expected)));
 }
 
@@ -86,7 +87,7 @@ bool RowIndex::settle() {
 }
 
 std::size_t RowIndex::bytes() const {
-    // A set keeps a byte beside each place, and repeats the first ones at the end.
+    // A set has one control byte per slot, and a copy of the first ones at the end.
     constexpr std::size_t repeated = 16;
     std::size_t bytes = sets_.capacity() * sizeof(Set) + memory_->spare_bytes();
     for (const auto& set : sets_)

@@ -25,25 +25,26 @@ struct HashedId {
 };
 
 struct FoundRow {
-    std::byte* bytes = nullptr;  ///< null: there is none
+    std::byte* bytes = nullptr;  ///< null: no row
     RowPlace place;
 };
 
-/// Finds the row of an id. Any int64 is an id. The ids lie in the rows alone: the index is sets of 32-bit row
-/// numbers, which hash and compare the ids that the rows begin with.
+/// Finds the row of an id; any int64 is a valid id. Ids are stored only in the rows: the index consists of
+/// sets of 32-bit row numbers, which hash and compare the ids at the start of the rows.
 ///
-/// There are many sets of different sizes: set i gets a share of the ids in proportion to 2^(i / sets), so
-/// that one after the other doubles, never all at once. Each doubling is short, and all sets together are
+/// There are many sets of different sizes: set i gets a fraction of the ids proportional to 2^(i / sets), so
+/// that sets double one after the other, never all at once. Each doubling is short, and all sets together are
 /// about three quarters full at any number of rows.
 class RowIndex {
   public:
     static constexpr std::size_t sets = 1024;
 
-    /// About what finds a row: 8.4 bytes at most, and some more where sets double and rows come and go.
+    /// Approximate index memory per row: at most 8.4 bytes, and some more while sets double and rows are
+    /// added and erased.
     static constexpr std::size_t bytes_of_entry = 10;
 
-    /// @param row_bytes of a row, its id included
-    /// @param arenas among which rows are dealt out; each can have 2^32
+    /// @param row_bytes size of a row, including its id
+    /// @param arenas number of arenas over which rows are distributed; each holds up to 2^32
     RowIndex(std::size_t row_bytes, std::size_t arenas);
 
     FoundRow find(const HashedId& id) const {
@@ -52,21 +53,22 @@ class RowIndex {
         return place == set.end() ? FoundRow{} : found(set, *place);
     }
 
-    /// Makes a row for an id that has none. What follows the id in it is undefined.
+    /// Adds a row for an id that has none. The content after the id is undefined.
     FoundRow add(const HashedId& id);
 
-    /// @returns whether there was a row
+    /// @returns whether the row existed
     bool erase(const HashedId& id);
 
-    /// Gives the memory of sets back that have lost most of their rows.
+    /// Shrinks sets that have lost most of their rows.
     void tidy();
 
-    /// RowArena::settle() of one arena.
+    /// Calls RowArena::settle() for one arena.
     bool settle();
 
     std::size_t size() const { return size_; }
 
-    /// Rows that can be added before rows need more memory, if they come to all arenas alike.
+    /// Number of rows that can be added without more memory for rows, if they are spread evenly over the
+    /// arenas.
     std::size_t free_rows() const {
         std::size_t rows = 0;
         for (const auto& arena : arenas_) rows += arena.free_rows();
@@ -75,22 +77,22 @@ class RowIndex {
 
     std::size_t row_bytes() const { return row_bytes_; }
 
-    /// Of the index and of the rows.
+    /// Memory of index and rows.
     std::size_t bytes() const;
 
-    /// Asks for the memory of a row that is wanted soon.
+    /// Prefetches a row that is needed soon.
     void prefetch(const FoundRow& row) const {
         constexpr std::size_t line = 64;
         for (std::size_t from = 0; from < row_bytes_ && from < 8 * line; from += line)
             __builtin_prefetch(row.bytes + from);
     }
 
-    /// Calls function(i, hashed id, found row) for the ids in their order. The memory for ids that follow is
-    /// asked for early, so that they wait for it together. The function may add rows.
+    /// Calls function(i, hashed id, found row) for the ids in order. Prefetches memory for the following ids,
+    /// so that their cache misses overlap. The function may add rows.
     template <class Function>
     void look_up(std::span<const std::int64_t> ids, const Function& function) const;
 
-    /// Calls function(found row) for each row, in an order that the order of additions fixes.
+    /// Calls function(found row) for each row; the order depends only on the order of additions.
     template <class Function>
     void for_each(const Function& function) const {
         for (std::uint32_t i = 0; i < arenas_.size(); ++i)
@@ -101,8 +103,8 @@ class RowIndex {
 
     std::span<const RowArena> arenas() const { return arenas_; }
 
-    /// The set that ids of this hash are in. Sets get shares in proportion to 2^(i / sets): i / sets is
-    /// log2(1 + x) of an even x in [0, 1), here by a parabola that is at most 0.01 away.
+    /// The set that ids with this hash belong to. Sets get fractions proportional to 2^(i / sets): i / sets
+    /// is log2(1 + x) for x uniform in [0, 1), approximated by a parabola with an error of at most 0.01.
     static std::size_t set_of(std::uint64_t hash) {
         const auto x = hash >> 32U;
         const auto bent = (x * ((std::uint64_t{1} << 32U) - x) >> 32U) * bend >> 32U;
@@ -114,24 +116,24 @@ class RowIndex {
 
     static constexpr std::uint64_t bend = 1477468749;  // 0.344 in units of 2^-32
 
-    // Where a hash is looked for in its set: the lower half, as no set has 2^25 places.
+    // The hash within a set: the lower half suffices, since no set has 2^25 slots.
     static std::uint32_t place_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash); }
 
-    // An id of which nothing is compared but the bits that a set keeps beside each row number.
+    // Matches a slot by the hash bits in its control byte alone, without comparing ids.
     struct Likely {
         std::uint32_t place;
     };
 
-    // A row that is put into a set, and one there that may have its id, to be compared when it has come from
-    // memory.
+    // A row being inserted into a set, and a row already there that may have the same id; compared later,
+    // when both ids have been fetched from memory.
     struct Alike {
         const std::byte* row;
-        std::uint32_t place;   // of the first one
-        std::uint32_t number;  // likewise
+        std::uint32_t place;   // of the row being inserted
+        std::uint32_t number;  // number of the row already there
     };
 
-    // A row whose id no other should have yet: it finds none, and leaves those that may have it to the
-    // caller.
+    // A row whose id should be new: it compares unequal to every row, and records candidates with the same id
+    // for the caller.
     struct Fresh {
         std::uint32_t place;
         std::uint32_t number;
@@ -168,18 +170,18 @@ class RowIndex {
 
     static void enlarge(Set& set, std::size_t rows);
 
-    // Of so many that are about to come into an empty index in great number.
+    // Expected number of rows of a set, when `rows` rows are about to be loaded into an empty index.
     static std::size_t rows_of_set(std::size_t set, std::uint64_t rows);
 
-    /// For one more row.
+    /// Ensures room for one more row.
     static void make_room(Set& set) {
-        // Seven eighths are the most that Abseil fills.
+        // Abseil fills at most seven eighths.
         if (set.size() == set.capacity() - set.capacity() / 8) enlarge(set, set.size() + 1);
     }
 
     std::size_t row_bytes_;
     std::vector<RowArena> arenas_;
-    std::unique_ptr<SetMemory> memory_;  // of the sets, which know its address
+    std::unique_ptr<SetMemory> memory_;  // for the sets, which hold its address
     std::vector<Set> sets_;
     std::size_t size_ = 0;
 };
@@ -187,11 +189,11 @@ class RowIndex {
 template <class Function>
 void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& function) const {
     constexpr std::size_t ring = 128;
-    constexpr std::size_t ahead = 24;  // from one stage to the next
+    constexpr std::size_t ahead = 24;  // distance between two pipeline stages
     struct Pending {
         HashedId id{0};
         const Set* set = nullptr;
-        FoundRow row;  // that the id is likely to have
+        FoundRow row;  // candidate by hash bits
     };
     std::array<Pending, ring> pending;
     const auto n = ids.size();
@@ -210,7 +212,7 @@ void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& functi
         }
         if (i >= 2 * ahead) {
             const auto& at = pending[(i - 2 * ahead) % ring];
-            // A row that was not there then can be there now: the function adds rows.
+            // If there was no row then, there may be one now: the function adds rows.
             const bool is_it = at.row.bytes != nullptr && RowArena::id_of(at.row.bytes) == at.id.id;
             function(i - 2 * ahead, at.id, is_it ? at.row : find(at.id));
         }

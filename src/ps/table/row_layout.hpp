@@ -11,25 +11,25 @@
 
 namespace dtrain::ps {
 
-/// A whole row. The statistics are zero in a table without them.
+/// A whole row. Statistics are zero in a table without statistics.
 struct TableRow {
     std::int64_t id = 0;
     std::span<const float> weights;
-    std::span<const float> state;  ///< of the optimizer, as many floats a row as SparseTable::state_width()
+    std::span<const float> state;  ///< optimizer state: SparseTable::state_width() floats
     float shows = 0;
     float clicks = 0;
-    std::uint32_t last_day = 0;  ///< on which the row was used last
+    std::uint32_t last_day = 0;  ///< day on which the row was last used
 };
 
-/// Shows and clicks of a row as it has them, and the last day.
+/// Shows, clicks and last day as stored in a row.
 struct StoredStatistics {
     float shows = 0;
     float clicks = 0;
     std::uint32_t last_day = 0;
 };
 
-/// What the bytes of a table's rows mean: id, weights, state, and with statistics shows and clicks (float32)
-/// and the last day (uint32), all little endian.
+/// Layout of the bytes of a table's rows: id, weights, optimizer state, and with statistics shows and clicks
+/// (float32) and the last day (uint32), all little endian.
 class RowLayout {
   public:
     explicit RowLayout(const TableOptions& options);
@@ -43,27 +43,27 @@ class RowLayout {
 
     static float* weights_of(std::byte* row) { return reinterpret_cast<float*>(row + sizeof(std::int64_t)); }
 
-    /// Zeros in a row without.
+    /// Zeros for a row without statistics.
     StoredStatistics statistics_of(const std::byte* row) const {
         StoredStatistics statistics;
         if (has_statistics_) std::memcpy(&statistics, row + statistics_at_, sizeof(statistics));
         return statistics;
     }
 
-    /// Of a row with statistics.
+    /// Requires a row with statistics.
     void set_statistics(std::byte* row, const StoredStatistics& statistics) const {
         std::memcpy(row + statistics_at_, &statistics, sizeof(statistics));
     }
 
     TableRow read(const std::byte* row) const;
 
-    /// Everything but the id. @param row of as many weights and floats of state as the layout has
+    /// Writes everything except the id. @param row its weights and state must have the layout's sizes
     void write(std::byte* to, const TableRow& row) const;
 
   private:
     std::size_t width_;
     std::size_t state_width_;
-    std::size_t statistics_at_;  // in a row
+    std::size_t statistics_at_;  // offset in a row
     bool has_statistics_;
 };
 

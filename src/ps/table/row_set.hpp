@@ -10,8 +10,8 @@
 
 namespace dtrain::ps {
 
-/// Some of the row numbers of an arena: a bit each. Memory comes in small pieces, each when a number of its
-/// range comes for the first time, so that no growth takes long.
+/// A subset of the row numbers of an arena, with one bit per number. Memory is allocated in small chunks when
+/// the first number of their range is inserted, so no single insertion takes long.
 class RowSet {
   public:
     RowSet() = default;
@@ -37,25 +37,25 @@ class RowSet {
                 ~(std::uint64_t{1} << (number % bits));
     }
 
-    /// The numbers from 0 on.
+    /// Inserts the numbers 0 to count - 1.
     void insert_first(std::uint64_t count);
 
     void insert_all(const RowSet& other);
     void erase_all(const RowSet& other);
     void keep_only(const RowSet& other);
 
-    /// Counted anew at each call.
+    /// Counts the members at each call.
     std::uint64_t size() const;
 
     std::size_t bytes() const;
 
-    /// Numbers that follow each other, all in the set.
+    /// Consecutive numbers, all in the set.
     struct Run {
         std::uint64_t begin = 0;
-        std::uint64_t end = 0;  ///< begin when there is none
+        std::uint64_t end = 0;  ///< equal to begin if there is none
     };
 
-    /// The first run at or after `from`, cut after 64 numbers or less.
+    /// The first run at or after `from`, truncated to at most 64 numbers.
     Run next_run(std::uint64_t from) const;
 
   private:

@@ -12,18 +12,18 @@
 
 namespace dtrain::ps {
 
-/// What one push does to a row.
-/// @tparam Update one of RowUpdate @tparam Decay one of Regularisation
+/// The update of one row by a push.
+/// @tparam Update an alternative of RowUpdate @tparam Decay an alternative of Regularisation
 template <class Update, class Decay>
 class RowStep {
   public:
-    /// @param layout outlives this, as does what the batch refers to
+    /// @param layout must outlive this, as must the data that the batch refers to
     RowStep(const RowLayout& layout, const GradientBatch& batch, std::uint32_t day, const Update& update,
             const Decay& decay)
         : layout_(&layout), batch_(batch), day_(day), update_(update), decay_(decay) {}
 
-    /// @param i place of the row's id in the batch
-    /// @param room for the floats of a gradient
+    /// @param i index of the row's id in the batch
+    /// @param room scratch space for one gradient
     void operator()(std::size_t i, std::byte* row, std::span<float> room) const {
         if (layout_->has_statistics()) {
             const auto before = layout_->statistics_of(row);

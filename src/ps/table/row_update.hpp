@@ -10,8 +10,8 @@
 
 #include "kernels/loops.hpp"
 
-/// The updates of one row: weights p, state behind each other in `state`, gradient g, n floats each. They are
-/// the loops of the operators of a Program, so their bits are those of a dense parameter.
+/// The updates of one row: weights p, states one after the other in `state`, gradient g, n floats each. They
+/// use the same loops as the operators of a Program, so the bits are those of a dense parameter.
 namespace dtrain::ps {
 
 namespace loops = kernels::loops;
@@ -76,7 +76,7 @@ struct FtrlUpdate {
     }
 };
 
-/// Leaves rows as they are: FTRL's with a rate of zero.
+/// Leaves rows unchanged: FTRL with a learning rate of zero.
 struct NoUpdate {
     static constexpr std::size_t states = 0;
     void operator()(float* /*p*/, float* /*state*/, const float* /*g*/, std::size_t /*n*/) const {}
@@ -85,14 +85,14 @@ struct NoUpdate {
 using RowUpdate = std::variant<SgdUpdate, MomentumUpdate, NesterovUpdate, AdagradUpdate, AdamUpdate,
                                AdamWUpdate, FtrlUpdate, NoUpdate>;
 
-/// @param rate of learning, instead of the optimizer's own
+/// @param rate learning rate, instead of the optimizer's own
 /// @param step 1, 2, ...: Adam's t
 RowUpdate row_update(const Optimizer& optimizer, double rate, std::int64_t step);
 
-/// Floats of state for each float of weights.
+/// Number of state floats per weight.
 std::size_t states_of(const Optimizer& optimizer);
 
-/// What the state begins with.
+/// Initial value of the state.
 float initial_state(const Optimizer& optimizer);
 
 double learning_rate_of(const Optimizer& optimizer);

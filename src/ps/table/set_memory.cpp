@@ -8,7 +8,7 @@ namespace dtrain::ps {
 namespace {
 
 constexpr std::size_t alignment = 16;
-constexpr std::size_t min_blocks = 6;  // of a slab: of 5 bytes a place they fill a power of two
+constexpr std::size_t min_blocks = 6;  // per slab: at 5 bytes per slot they fill a power of two
 
 bool is_huge(std::size_t block_bytes) {
     return min_blocks * block_bytes >= huge_page / 4;
@@ -25,7 +25,7 @@ SetMemory::Slab::Slab(std::size_t bytes_of_block)
     : memory(make_huge_pages(slab_bytes(bytes_of_block))),
       block_bytes(bytes_of_block),
       blocks(slab_bytes(bytes_of_block) / bytes_of_block) {
-    free.reserve(blocks);  // giving back throws nothing
+    free.reserve(blocks);  // so that give_back() cannot throw
 }
 
 bool SetMemory::Slab::contains(const std::byte* block) const {

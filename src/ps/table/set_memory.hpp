@@ -11,26 +11,27 @@
 
 namespace dtrain::ps {
 
-/// Memory of the many sets of an index, which have few sizes. Sets of a size lie together, large ones on huge
-/// pages, where they are found sooner; where all have gone the memory goes back, so that what a table has
-/// doubled out of is of no weight. From any number of threads.
+/// Memory for the many sets of an index, which have few different sizes. Sets of equal size share slabs;
+/// large ones are on huge pages, where access is faster. A slab without sets is freed, so that the sizes that
+/// a table has outgrown cost nothing. Thread-safe.
 class SetMemory {
   public:
-    /// @returns a block at a multiple of 16 bytes. @throws std::bad_alloc
+    /// @returns a block aligned to 16 bytes. @throws std::bad_alloc
     void* take(std::size_t bytes);
 
     void give_back(void* block) noexcept;
 
-    /// Beyond the blocks that are taken.
+    /// Resident bytes that are not part of a taken block.
     std::size_t spare_bytes() const;
 
   private:
-    // Blocks of one size. Those that were never taken have no memory but what shares a page with others.
+    // Blocks of one size. Blocks that were never taken have no memory, except where they share a page with
+    // others.
     struct Slab {
         HugePages memory;
         std::size_t block_bytes;
         std::size_t blocks;
-        std::size_t begun = 0;  // blocks before were taken at some time
+        std::size_t begun = 0;  // blocks below were taken at some time
         std::vector<std::byte*> free;
 
         explicit Slab(std::size_t block_bytes);
@@ -44,7 +45,7 @@ class SetMemory {
     std::vector<Slab> slabs_;
 };
 
-/// Takes a container's memory from a SetMemory that outlives it.
+/// Allocates a container's memory from a SetMemory, which must outlive it.
 template <class T>
 class SetAllocator {
   public:

@@ -16,7 +16,7 @@
 namespace dtrain::ps {
 namespace {
 
-// Which ids are admitted has nothing to do with how their rows begin.
+// Makes admission independent of the rows' initial values.
 constexpr std::uint64_t admission_salt = 0x9216d5d98979fb1bU;
 
 std::size_t memory_of_this_machine() {
@@ -24,7 +24,7 @@ std::size_t memory_of_this_machine() {
            static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// So many that a memory full of rows has no more than half of the numbers that there are.
+// Enough arenas that memory full of rows uses at most half of the row numbers.
 std::size_t arenas_for(std::size_t row_bytes, std::size_t memory) {
     return memory / row_bytes / (RowArena::max_rows / 2) + 1;
 }
@@ -192,11 +192,11 @@ void SparseTable::push(GradientParts parts, const UpdateTime& time, bool has_eac
         throw UsageError(
             fmt::format("table '{}': a push is for step {}; steps begin with 1", options_.name, time.step));
     const auto rejected = counts_.rejected;
-    // Sums of finite gradients can be too large to be finite.
+    // Sums of finite gradients can overflow.
     const auto finite = [&](GradientParts of) {
         return options_.reject_not_finite ? merge_.without_not_finite(of, counts_.rejected) : of;
     };
-    // Several threads would make two rows of an id that comes twice.
+    // Several threads would create two rows for an id that occurs twice.
     const bool checks_for_repeated = !has_each_id_once || is_shared(ids_of(parts));
     auto whole = finite(parts);
     if (checks_for_repeated) whole = finite(merge_.merged(whole, team_));

@@ -24,30 +24,30 @@
 
 namespace dtrain::ps {
 
-/// When a push happens.
+/// The step and learning rate of a push.
 struct UpdateTime {
-    /// Adam's t, for all rows alike: the job's step from 1 on, or the number of pushes where there are no
-    /// common steps. It is what a Program's adam.step is, also for a row that is not in every step.
+    /// Adam's t, the same for all rows: the job's step from 1 on, or the number of pushes if there are no
+    /// common steps. Equals a Program's adam.step, also for a row that is not in every step.
     std::int64_t step = 1;
-    std::optional<double> learning_rate = {};  ///< of a schedule, instead of the optimizer's own
+    std::optional<double> learning_rate = {};  ///< from a schedule, instead of the optimizer's own
 };
 
 struct TableCounts {
-    std::uint64_t inserted = 0;  ///< rows, ever
-    std::uint64_t evicted = 0;   ///< rows, ever
+    std::uint64_t inserted = 0;  ///< rows created so far
+    std::uint64_t evicted = 0;   ///< rows evicted so far
     std::uint64_t rejected = 0;  ///< gradients that were not finite
-    std::uint64_t dropped = 0;   ///< gradients for ids without a row, which admission kept out
+    std::uint64_t dropped = 0;   ///< gradients for ids that admission has not given a row
 };
 
-/// The rows of one sparse parameter that this process has: a row for each id that was touched, made of the
-/// weights and what the optimizer keeps. Not for several threads at once, but for const functions.
+/// The rows of one sparse parameter in this process: one row per id that was touched, with weights and
+/// optimizer state. Not thread-safe, except for const functions.
 ///
-/// Every function that takes a batch checks its sizes first and throws UsageError with nothing changed. When
-/// rows lie on disk, all functions throw Error naming the folder if the disk fails: a batch has changed
-/// nothing then, shrink() and load() may have done a part.
+/// Every function that takes a batch validates its sizes first and throws UsageError with nothing changed. If
+/// rows are on disk, all functions throw Error naming the folder if the disk fails: a batch has then changed
+/// nothing; shrink() and load() may have been partly done.
 class SparseTable {
   public:
-    /// @param spill none: all rows are in memory
+    /// @param spill nothing: all rows are in memory
     /// @throws UsageError as check(), and as Spill
     explicit SparseTable(TableOptions options, const std::optional<SpillOptions>& spill = {});
 
@@ -55,7 +55,7 @@ class SparseTable {
     std::size_t width() const { return options_.width; }
     std::size_t state_width() const { return layout_.state_width(); }
 
-    /// Rows.
+    /// Number of rows.
     std::size_t size() const { return index_.size() + rows_on_disk(); }
     std::size_t rows_on_disk() const { return spill_ ? spill_->size() : 0; }
 
@@ -64,65 +64,66 @@ class SparseTable {
 
     const TableCounts& counts() const { return counts_; }
 
-    /// From now on; rows that are there stay.
+    /// Applies from now on; existing rows stay.
     void set_dict_size(std::optional<std::uint64_t> dict_size) { options_.dict_size = dict_size; }
 
-    /// From now on large batches are shared by these threads. Nothing else changes by it, not a bit. One call
-    /// at a time then, find() too.
-    /// @param team outlives the table's use; null: the caller's thread does all
+    /// Shares large batches among these threads from now on, without changing any bit of the results. Only
+    /// one call at a time is then allowed, including find().
+    /// @param team must outlive its use by the table; null: everything runs on the caller's thread
     void work_with(TableTeam* team) { team_ = team; }
 
-    /// For training: makes a row for each id that has none and is admitted, and counts a touch for the
+    /// For training: creates a row for each id that has none and is admitted, and counts a touch for the
     /// others, which read as zeros.
     /// @param rows ids.size() * width() floats
     /// @throws DictSizeError with nothing changed
     void pull(std::span<const std::int64_t> ids, std::span<float> rows);
 
-    /// For evaluation and export: changes nothing. Without admission, an id that has no row reads as it would
-    /// begin, else as zeros.
+    /// For evaluation and export: changes nothing. An id without a row reads as its initial values, or as
+    /// zeros in a table with admission.
     void find(std::span<const std::int64_t> ids, std::span<float> rows) const;
 
-    /// Adds up gradients of the same id and updates its row once. Ids without a row get one, or with
-    /// admission their gradients are dropped.
+    /// Sums the gradients of the same id and updates its row once. Ids without a row get one, or, if not
+    /// admitted, their gradients are dropped.
     /// @throws DictSizeError with nothing changed
     void push(const GradientBatch& batch, const UpdateTime& time = {}) { push({&batch, 1}, time); }
 
-    /// The same of a batch that is cut into parts: one update of each id.
-    /// @param has_each_id_once spares a look for repeated ids where one thread does all; one that is there
-    /// all the same is updated twice
+    /// The same for a batch in parts: one update per id.
+    /// @param has_each_id_once skips the search for repeated ids if one thread does all the work; an id that
+    /// is repeated anyway is updated twice
     void push(GradientParts parts, const UpdateTime& time, bool has_each_id_once = false);
 
-    /// The day that rows are marked with when they are pulled or pushed.
+    /// The day with which rows are marked when pulled or pushed.
     std::uint32_t day() const { return day_; }
     void set_day(std::uint32_t day) { day_ = day; }
 
-    /// Shows and clicks decay, then rows go whose score is too low or that were not used for too long; their
-    /// memory is for new rows. Counts of ids that wait for admission are halved.
-    /// @returns how many rows went
+    /// Applies decay to shows and clicks, then evicts rows whose score is too low or that were not used for
+    /// too long; new rows reuse their memory. Counts of ids waiting for admission are halved.
+    /// @returns the number of evicted rows
     std::size_t shrink();
 
-    /// Work for when nobody waits: moves 2 MiB of rows to where they are found sooner, in some milliseconds,
-    /// or some rows to disk. A table that only grows past its first million rows needs it once for those.
-    /// @returns false when there is nothing to do
+    /// Background work: moves 2 MiB of rows to where access is faster, which takes some milliseconds, or some
+    /// rows to disk. A table in memory needs it once, for its first million rows.
+    /// @returns false if there is nothing to do
     bool settle() { return index_.settle() || (spill_ && spill_->make_room_ahead(hot())); }
 
-    /// Puts a row back as it was saved, whatever admission says; a row of this id is replaced.
-    /// @throws UsageError when the row has another width, DictSizeError; nothing is changed then
+    /// Inserts a saved row regardless of admission; replaces an existing row of this id.
+    /// @throws UsageError if the row has another width, DictSizeError; then nothing is changed
     void insert(const TableRow& row);
 
     bool erase(std::int64_t id);
 
-    /// Bytes of a row as it lies in memory: see RowLayout.
+    /// Size of a row in memory: see RowLayout.
     std::size_t row_bytes() const { return index_.row_bytes(); }
 
-    /// insert() of any number of rows as they lie in memory, behind each other.
-    /// @throws DictSizeError when there is no room; none is inserted then
+    /// insert() for any number of contiguous rows in their memory layout.
+    /// @throws DictSizeError if there is no room; then none is inserted
     void insert_rows(std::span<const std::byte> rows);
 
-    /// For a table without rows, and without changes that are tracked: the fast way to put those back that
-    /// were saved. `add` gets a BulkLoad, and adds to it.
-    /// @param rows that will come, or about so many
-    /// @throws Error when an id came twice, DictSizeError; what `add` throws. The table is of no use then.
+    /// The fast way to insert saved rows, for a table without rows and without tracked changes. `add` is
+    /// called with a BulkLoad, and adds rows to it.
+    /// @param rows expected number, possibly approximate
+    /// @throws Error if an id occurred twice, DictSizeError, and what `add` throws. The table is then
+    /// unusable.
     template <class Add>
     void load(std::uint64_t rows, const Add& add) {
         BulkLoad bulk(index_, rows, overflow());
@@ -130,41 +131,40 @@ class SparseTable {
         check_loaded(bulk.finish());
     }
 
-    /// Counts that go on from those of a table that was saved.
+    /// Sets the counts of a saved table, from which counting continues.
     void set_counts(const TableCounts& counts) { counts_ = counts; }
 
-    /// Which rows changed since they were saved; for snapshots of the table as it is at one moment.
+    /// Which rows changed since they were last saved; for snapshots of the table at one moment.
     const RowChanges& changes() const { return changes_; }
 
-    /// From now on it is known which rows change, for a bit a row and 8 bytes for each that is erased.
+    /// Starts tracking which rows change; costs one bit per row, and 8 bytes for each erased row.
     void track_changes() { changes_.track(); }
 
-    /// The table is as it was saved: nothing has changed.
+    /// Declares that the table is as it was saved: nothing has changed.
     void forget_changes() { changes_.forget(); }
 
-    /// Begins a snapshot of the rows as they are now, all or those that changed since the last save. The
-    /// sink gets them while the table goes on: from go_on_with_snapshot(), and each that pull(), push(),
-    /// shrink(), insert() or erase() are about to change from these, before. The table must not move
-    /// meanwhile.
-    /// @returns how many rows it has
-    /// @throws Error when there is one already, or changed rows are wanted and it is not known which
+    /// Begins a snapshot of the current rows, all of them or those changed since the last save. The sink
+    /// receives them while the table stays in use: from go_on_with_snapshot(), and from pull(), push(),
+    /// shrink(), insert() or erase() just before they change a row. The table must not move meanwhile.
+    /// @returns the number of rows
+    /// @throws Error if a snapshot is in progress, or changed rows are wanted and changes are not known
     std::uint64_t begin_snapshot(WhichRows which, RowSink& sink);
 
-    /// Gives so many rows to the sink. @returns false when the snapshot has no more
+    /// Passes up to `rows` rows to the sink. @returns false if the snapshot has no more
     bool go_on_with_snapshot(std::uint64_t rows) {
         return changes_.go_on(rows, index_.arenas()) ||
                (spill_ && spill_->go_on_with_snapshot(rows, changes_));
     }
 
-    /// @param is_saved whether it lies safely on disk, all of it; if not, its rows still count as changed
+    /// @param is_saved whether all of it is safely on disk; if not, its rows still count as changed
     void end_snapshot(bool is_saved);
 
-    /// What counts the touches of ids that wait for admission; empty unless they are admitted by count.
+    /// The touch counters of ids waiting for admission; empty unless admission is by count.
     std::span<std::uint8_t> touch_counters();
     std::span<const std::uint8_t> touch_counters() const;
 
-    /// Calls function(TableRow) for each row, in an order that the order of births and evictions fixes; those
-    /// on disk come last.
+    /// Calls function(TableRow) for each row; the order depends only on the order of insertions and
+    /// evictions, with rows on disk last.
     template <class Function>
     void for_each(const Function& function) const {
         index_.for_each([&](const FoundRow& row) { function(layout_.read(row.bytes)); });
@@ -218,7 +218,7 @@ class SparseTable {
     std::uint32_t day_ = 0;
     std::unique_ptr<Spill> spill_;
     GradientMerge merge_;
-    std::vector<float> gradient_;  // of one row, with its decay
+    std::vector<float> gradient_;  // scratch: gradient of one row, with its decay
     std::vector<std::int64_t> pushed_ids_;
     TableTeam* team_ = nullptr;
 };

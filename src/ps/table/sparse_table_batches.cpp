@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of a sparse table, what several threads do together; and what a push does to rows, by one or by several.
+// SparseTable: work shared by several threads, and the effect of a push on rows.
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 using Left = TableTeam::Left;
 using Fate = TableTeam::Fate;
 
-/// Calls function(first, last) for the rounds of so many ids.
+/// Calls function(first, last) for each round of this number of ids.
 template <class Function>
 void in_rounds(std::size_t ids, const Function& function) {
     for (std::size_t first = 0; first < ids; first += TableTeam::round)
@@ -60,7 +60,7 @@ void SparseTable::pull_together(std::span<const std::int64_t> ids, std::span<flo
             index_.look_up(missing_ids, [&](std::size_t j, const HashedId& id, const FoundRow& row) {
                 auto& left = *missing[j];
                 if (row.bytes != nullptr)
-                    left.fate = Fate::repeated;  // inserted a moment ago
+                    left.fate = Fate::repeated;  // inserted earlier in this round
                 else if (is_admitted_by_pull(id))
                     give_birth(left, id);
                 else

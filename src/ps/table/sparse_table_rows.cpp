@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of a sparse table, what is not training: rows that are put in or go, and snapshots of all.
+// SparseTable: everything except training: inserting and evicting rows, and snapshots.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace dtrain::ps {
 
-// Whether the row is to stay.
+// Applies decay to the row's shows and clicks; returns whether the row stays.
 bool SparseTable::ages(std::byte* row) const {
     const auto& rules = *options_.statistics;
     auto [shows, clicks, last_day] = layout_.statistics_of(row);

@@ -12,7 +12,7 @@
 namespace dtrain::ps {
 namespace {
 
-// At least so many rows move together.
+// Minimum number of rows that are moved together.
 constexpr std::uint64_t min_batch = 1024;
 
 void sort_distinct(std::vector<std::int64_t>& ids) {
@@ -27,7 +27,7 @@ Spill::Spill(const SpillOptions& options, const std::string& table, const Hot& h
       limit_(options.memory_bytes / 8 * 7),
       other_bytes_(other_bytes),
       clock_(hot.index.arenas().size()) {
-    // A batch of rows, at least, must fit.
+    // At least one batch of rows must fit.
     const auto min = hot_bytes(hot) + min_batch * (hot.index.row_bytes() + RowIndex::bytes_of_entry);
     if (limit_ < min)
         throw UsageError(
@@ -50,12 +50,12 @@ void Spill::make_room(std::uint64_t rows, const Hot& hot) {
 bool Spill::make_room_ahead(const Hot& hot) {
     constexpr std::uint64_t ahead = 8 * min_batch;
     const auto free = hot.index.free_rows();
-    // Not before rows have moved at all, and not many of a few.
+    // Only once rows have been moved before, and only a fraction of a small table.
     if (cold_->size() == 0 || free >= std::min<std::uint64_t>(ahead, hot.index.size() / 16)) return false;
     try {
         evict(min_batch, hot);
     } catch (const Error&) {
-        return false;  // the batch that needs the room will tell
+        return false;  // the batch that needs the room will report it
     }
     return true;
 }
@@ -141,7 +141,7 @@ bool Spill::erase(std::int64_t id, RowChanges& changes) {
 }
 
 void Spill::revise(const std::function<Fate(std::byte* row)>& revise, RowChanges& changes) {
-    std::vector<std::byte> bytes;  // of rows that change, behind each other
+    std::vector<std::byte> bytes;  // of changed rows, contiguous
     std::vector<ColdRow> changed;
     std::vector<ColdRow> gone;
     std::vector<std::int64_t> gone_ids;
@@ -204,7 +204,7 @@ std::uint64_t Spill::begin_snapshot(WhichRows which, RowSink& sink, const RowCha
 }
 
 bool Spill::go_on_with_snapshot(std::uint64_t rows, const RowChanges& changes) {
-    // Those that did not change are looked at faster than taken.
+    // Checking an unchanged row is cheaper than taking one.
     constexpr std::uint64_t checks_of_a_row = 8;
     auto& [cursor, sink, which] = snapshot_;
     if (cursor == nullptr) return false;

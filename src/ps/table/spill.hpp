@@ -18,38 +18,38 @@
 
 namespace dtrain::ps {
 
-/// Keeps what a table has in memory below a limit: rows that were not used lately move to disk, and come back
-/// when a batch has their ids. A row is in memory or on disk, never in both.
+/// Limits the memory of a table: rows not used lately are moved to disk, and return when a batch has their
+/// ids. A row is either in memory or on disk, never both.
 ///
-/// What fails throws Error naming the folder; all rows are where they were then.
+/// Failures throw Error naming the folder; all rows are then where they were.
 class Spill {
   public:
-    /// What the table has in memory.
+    /// The table's data in memory.
     struct Hot {
         RowIndex& index;
         RowChanges& changes;
     };
 
     /// @param table its name, for messages
-    /// @param other_bytes of memory that count, besides those of rows and what finds them
-    /// @throws UsageError when nothing can be written into the folder, when there is no RocksDB, or the limit
-    /// is less than a table without rows takes
+    /// @param other_bytes memory that counts towards the limit besides rows and index
+    /// @throws UsageError if the folder is not writable, if there is no RocksDB, or the limit is less than an
+    /// empty table needs
     Spill(const SpillOptions& options, const std::string& table, const Hot& hot, std::size_t other_bytes);
 
-    /// Rows on disk.
+    /// Number of rows on disk.
     std::uint64_t size() const { return cold_->size(); }
 
-    /// Memory for what is on disk.
+    /// Memory in use for rows on disk.
     std::size_t bytes() const { return clock_.bytes() + cold_->bytes(); }
 
-    /// Makes room for a batch. Then all rows that its ids have are in memory, until the next call.
+    /// Makes room for a batch and brings its rows into memory, where they stay until the next call.
     void bring_back(std::span<const std::int64_t> ids, const Hot& hot);
 
-    /// Moves rows to disk when the next batches may need their room, while nobody waits. @returns false when
-    /// there is nothing to do, or the disk fails: that is for a batch to tell
+    /// Moves rows to disk in advance if the next batches may need room; for idle time. @returns false if
+    /// there is nothing to do, or the disk fails, which a batch will then report
     bool make_room_ahead(const Hot& hot);
 
-    /// Calls function(place, row) for those of these places of a batch whose rows are on disk. The rows stay
+    /// Calls function(place, row) for those of these indices of a batch whose rows are on disk. The rows stay
     /// there.
     void read(std::span<const std::int64_t> ids, std::vector<std::size_t> places,
               const std::function<void(std::size_t place, const std::byte* row)>& function) const;
@@ -62,18 +62,18 @@ class Spill {
 
     enum class Fate { stays, changes, goes };
 
-    /// Calls revise(row) for each row on disk, which may change it and says what becomes of it.
+    /// Calls revise(row) for each row on disk; it may change the row and returns what happens to it.
     void revise(const std::function<Fate(std::byte* row)>& revise, RowChanges& changes);
 
-    /// Puts new rows on disk at once, when those of a load do not fit into memory.
+    /// Writes new rows directly to disk, for a load that does not fit into memory.
     /// @param index of the rows in memory
-    /// @throws Error when an id has a row already, or comes twice
+    /// @throws Error if an id already has a row, or occurs twice
     void add(std::span<const std::byte> rows, const RowIndex& index);
 
-    /// Memory that rows may take when there are none.
+    /// Memory limit for rows in memory and their index.
     std::size_t limit() const { return limit_; }
 
-    /// The part of a snapshot that is on disk: RowChanges::begin() comes first. @returns how many rows
+    /// Begins the on-disk part of a snapshot; call RowChanges::begin() first. @returns the number of rows
     std::uint64_t begin_snapshot(WhichRows which, RowSink& sink, const RowChanges& changes);
     bool go_on_with_snapshot(std::uint64_t rows, const RowChanges& changes);
     void end_snapshot() { snapshot_ = {}; }
@@ -102,7 +102,7 @@ class Spill {
     std::unique_ptr<ColdRows> cold_;
     Snapshot snapshot_;
 
-    // What a batch needs for a moment; kept, because batches are alike.
+    // Scratch memory for a batch, kept for the next one.
     std::vector<std::int64_t> missing_;
     std::vector<Moved> moved_;
 };

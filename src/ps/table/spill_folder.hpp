@@ -8,12 +8,12 @@
 
 namespace dtrain::ps {
 
-/// A new folder for the rows of one table, named with the process' number; removed at the end. What processes
-/// that were killed have left is removed by the next one that comes.
+/// A new folder for the rows of one table, named after the process id and removed at the end. Folders left
+/// behind by killed processes are removed by the next process that uses the same parent.
 class SpillFolder {
   public:
-    /// @param parent made when it is not there
-    /// @throws UsageError naming it when nothing can be written there
+    /// @param parent created if it does not exist
+    /// @throws UsageError naming it if it is not writable
     explicit SpillFolder(const std::filesystem::path& parent);
     ~SpillFolder();
     SpillFolder(const SpillFolder&) = delete;

@@ -7,12 +7,13 @@
 
 namespace dtrain::ps {
 
-/// A table that may be larger than memory: rows that were not used lately lie on a local disk. The rows are
-/// those of a table without, bit for bit.
+/// Options of a table that may be larger than memory: rows not used lately are on a local disk. The rows are
+/// bit for bit those of a table in memory.
 struct SpillOptions {
-    std::filesystem::path folder;  ///< on a local disk; the table makes one of its own in it, and removes it
-    /// That the table takes: seven eighths for rows and what finds them, one eighth for what finds those on
-    /// disk. One batch is in memory as a whole, whatever this says.
+    /// On a local disk; the table creates its own folder in it, and removes it.
+    std::filesystem::path folder;
+    /// Memory limit of the table: seven eighths for rows and their index, one eighth for the index of the
+    /// rows on disk. One batch is always held in memory as a whole, regardless of the limit.
     std::size_t memory_bytes = 0;
 };
 

@@ -24,7 +24,7 @@ class Check {
                 fmt::format("table '{}': {} is {}, expected {} to {}", table_, option, value, min, max));
     }
 
-    /// Any number from `least` on.
+    /// Checks for a finite number that is at least `min`.
     void at_least(std::string_view option, double value, double min) const {
         if (!(value >= min && value <= std::numeric_limits<float>::max()))
             throw UsageError(

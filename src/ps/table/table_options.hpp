@@ -23,41 +23,41 @@ using dtrain::RowStatistics;
 
 struct TableOptions {
     std::string name;
-    std::size_t width = 0;  ///< floats of weights in a row
+    std::size_t width = 0;  ///< number of weights per row
     std::uint64_t seed = 0;
     RowInitializer initializer = ConstantRow{0};
     Optimizer optimizer = Sgd{};
     Regularisation regularisation = NoDecay{};
-    /// The most distinct ids that may have rows here; of a table on several servers, on all of them together.
+    /// Maximum number of distinct ids with rows; for a table on several servers, on all of them together.
     std::optional<std::uint64_t> dict_size = {};
     Admission admission = AdmitAll{};
-    std::optional<RowStatistics> statistics = {};  ///< 12 bytes more in each row
-    bool reject_not_finite = false;  ///< gradients with NaN or infinity are dropped and counted, else applied
+    std::optional<RowStatistics> statistics = {};  ///< adds 12 bytes to each row
+    bool reject_not_finite = false;                ///< gradients with NaN or infinity are dropped and counted
 
-    /// Each holds up to 2^32 rows. 0: as many as the machine's memory can need.
+    /// Number of arenas, each for up to 2^32 rows. 0: as many as the machine's memory may need.
     std::size_t arenas = 0;
 };
 
-/// @throws UsageError that names the table and the option when one is out of its range
+/// @throws UsageError naming the table and the option that is out of range
 void check(const TableOptions& options);
 
-/// Rows of a table.
+/// A number of rows of a table.
 struct RowCount {
     std::uint64_t rows = 0;
 };
 
-/// More distinct ids than `dict_size`.
+/// There are more distinct ids than `dict_size`.
 class DictSizeError : public Error {
   public:
-    /// The table is as it was before the batch.
+    /// The table is unchanged by the batch.
     DictSizeError(const std::string& table, std::uint64_t dict_size, std::int64_t id);
-    /// All servers together have so many rows already.
+    /// All servers together already have this many rows.
     DictSizeError(const std::string& table, std::uint64_t dict_size, RowCount there);
 
     const std::string& table() const { return table_; }
     std::uint64_t dict_size() const { return dict_size_; }
 
-    /// The first id for which there was no room, where it is known.
+    /// The first id without room, if known.
     std::optional<std::int64_t> id() const { return id_; }
 
   private:

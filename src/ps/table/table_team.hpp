@@ -12,27 +12,27 @@
 
 namespace dtrain::ps {
 
-/// Threads that share the work of large batches, for any number of tables of one owner. A batch is cut into
-/// pieces, and goes through in rounds of many pieces: what needs nothing but the row itself is done by all
-/// threads; what changes something that rows share is left for the caller, which does it in the order of the
-/// ids. So every bit is that of one thread.
+/// Threads that share the work of large batches, for any number of tables of one owner. A batch is split into
+/// pieces and processed in rounds of many pieces. Work that involves only the row itself is done by all
+/// threads; work on shared data is left for the caller, who does it in the order of the ids. So the results
+/// are bit for bit those of one thread.
 class TableTeam {
   public:
-    static constexpr std::size_t piece = 1024;  ///< ids
+    static constexpr std::size_t piece = 1024;  ///< number of ids
     static constexpr std::size_t round = 64 * piece;
 
-    /// Smaller batches are done by one thread: they take a tenth of a millisecond, and a thread that sleeps
-    /// may not have come by then.
+    /// Smaller batches are done by one thread: they take 0.1 ms, and a sleeping thread may not wake up in
+    /// time.
     static constexpr std::size_t min_batch = 2 * piece;
 
-    /// @param threads 1 or more, the caller's included
+    /// @param threads at least 1, including the caller's
     explicit TableTeam(int threads) : team_(threads), left_(round / piece) {}
 
     int threads() const { return team_.threads(); }
 
     bool is_for(std::size_t ids) const { return threads() > 1 && ids >= min_batch; }
 
-    /// Calls function(part, parts) for as many parts as there are threads, on any of them.
+    /// Calls function(part, parts) for as many parts as there are threads, on any of the threads.
     template <class Function>
     void in_parts(const Function& function) {
         const auto parts = static_cast<std::size_t>(threads());
@@ -41,16 +41,16 @@ class TableTeam {
 
     enum class Fate : std::uint8_t { open, inserted, repeated, absent };
 
-    /// An id for which something is left to do.
+    /// An id with work left to do.
     struct Left {
-        std::size_t i = 0;  ///< in the batch
+        std::size_t i = 0;  ///< index in the batch
         FoundRow row;
         Fate fate = Fate::open;
     };
     using LeftOnes = std::vector<Left>;
 
-    /// Calls function(begin, end, left) for the pieces of the ids `first` to `last`, a round at most, on any
-    /// threads; `left` is empty, and the piece's own.
+    /// Calls function(begin, end, left) for each piece of the ids `first` to `last`, at most one round, on
+    /// any thread; `left` is an empty list for this piece.
     template <class Function>
     void find(std::size_t first, std::size_t last, const Function& function) {
         pieces_ = (last - first + piece - 1) / piece;
@@ -61,14 +61,15 @@ class TableTeam {
         });
     }
 
-    /// Calls function(left) for what the last find() left, in the order of the ids, on the caller's thread.
+    /// Calls function(left) for each item left by the last find(), in the order of the ids, on the caller's
+    /// thread.
     template <class Function>
     void for_each_left(const Function& function) {
         for (std::size_t number = 0; number < pieces_; ++number)
             for (auto& left : left_[number]) function(left);
     }
 
-    /// Calls function(all left of a piece) for the pieces of the last find(), on any threads.
+    /// Calls function(all items left of a piece) for each piece of the last find(), on any thread.
     template <class Function>
     void finish(const Function& function) {
         std::size_t count = 0;
@@ -81,8 +82,8 @@ class TableTeam {
 
   private:
     WorkTeam team_;
-    std::vector<LeftOnes> left_;  // of each piece of a round
-    std::size_t pieces_ = 0;      // of this round
+    std::vector<LeftOnes> left_;  // per piece of a round
+    std::size_t pieces_ = 0;      // in this round
 };
 
 }  // namespace dtrain::ps

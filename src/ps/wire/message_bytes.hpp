@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The heads of messages and of their sections, byte by byte. Behind a section's header come `payload` bytes:
-/// ids if it has some, then floats.
+/// Byte layout of the headers of messages and their sections. After a section's header come `payload` bytes:
+/// ids if any, then floats.
 namespace dtrain::ps {
 
 inline constexpr std::uint32_t mark = 0x64745053;
@@ -16,7 +16,7 @@ struct HeaderBytes {
     std::uint16_t version;
     std::uint16_t kind;
     std::uint32_t steps;
-    std::uint32_t numbers;  ///< 0: floats; else they are shortened, WireType
+    std::uint32_t numbers;  ///< 0: floats; else the WireType to which they are shortened
     std::int64_t step;
     std::uint64_t request;
 };

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t short_bytes = 2;
 
 bfloat16 shortened(float value, bfloat16 /*to*/) {
-    // Rounding up would make the last few numbers infinite.
+    // Clamped, since rounding up would turn the largest numbers into infinity.
     constexpr float max = 0x1.FEp127F;
     return bfloat16(std::isinf(value) ? value : std::clamp(value, -max, max));
 }
@@ -30,7 +30,7 @@ float16 shortened(float value, float16 /*to*/) {
     return float16(std::isinf(value) ? value : std::clamp(value, -max, max));
 }
 
-// Where `to` is, or begins before, `from`, nothing is overwritten that is still to be read.
+// `to` may equal `from` or start before it: nothing is overwritten before it is read.
 template <class Short>
 void shorten(const std::byte* from, std::byte* to, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ Bytes read(const std::byte* at) {
     return bytes;
 }
 
-// A message of our own, in its place.
+// Shortens an outgoing message in place.
 void shorten(comm::MessageBytes& message, WireType numbers) {
     auto header = read<HeaderBytes>(message.data());
     if (!has_numbers(header)) return;
@@ -99,7 +99,7 @@ void shorten(comm::MessageBytes& message, WireType numbers) {
     message.resize(static_cast<std::size_t>(to - message.data()));
 }
 
-// The size of a message once it is lengthened; none when it is not whole.
+// The size of the lengthened message; nothing if the message is incomplete.
 std::optional<std::size_t> lengthened_size(std::span<const std::byte> message, const HeaderBytes& header) {
     auto size = sizeof(header);
     for (auto rest = message.subspan(sizeof(header)); !rest.empty();) {
@@ -109,7 +109,7 @@ std::optional<std::size_t> lengthened_size(std::span<const std::byte> message, c
         if (section.payload > rest.size()) return std::nullopt;
         if (has_ids(header, section) && section.count > message.size()) return std::nullopt;
         const auto ids = id_bytes(header, section);
-        // Two floats fill the eight bytes that everything is a multiple of.
+        // Payloads are padded to 8 bytes, which hold two floats.
         if (ids > section.payload || (section.payload - ids) % (2 * short_bytes) != 0) return std::nullopt;
         size += sizeof(section) + ids + (section.payload - ids) / short_bytes * sizeof(float);
         rest = rest.subspan(section.payload);

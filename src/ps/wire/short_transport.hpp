@@ -10,10 +10,10 @@
 
 namespace dtrain::ps {
 
-/// A Transport whose messages travel with shorter numbers: those of pushes and of values. Who writes and who
-/// reads them sees floats. All other messages, and with float32 all, travel as they are.
+/// A Transport that sends the floats of pushes and values in a shorter WireType; sender and receiver see
+/// floats. All other messages, and with float32 all messages, are sent unchanged.
 ///
-/// What arrives and is no whole message is handed on as it came, for MessageReader to refuse.
+/// An incomplete message is passed on as received, for MessageReader to reject.
 std::shared_ptr<comm::Transport> with_wire_type(std::shared_ptr<comm::Transport> transport, WireType numbers);
 
 }  // namespace dtrain::ps

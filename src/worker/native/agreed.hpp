@@ -18,8 +18,8 @@
 
 namespace dtrain::native {
 
-/// What `prepare` returns; when it throws a UsageError on any rank, all ranks throw the lowest one's.
-/// Collective.
+/// Returns the result of `prepare`. If it throws a UsageError on any rank, all ranks throw that of the lowest
+/// such rank. Collective.
 template <class Prepare>
 auto agreed(const Communicator& world, const Prepare& prepare) {
     std::optional<decltype(prepare())> result;
@@ -35,8 +35,8 @@ auto agreed(const Communicator& world, const Prepare& prepare) {
     return std::move(*result);
 }
 
-/// What `action` returns; nothing when it throws a UsageError, as it does on all ranks, that may be: the
-/// console is told then. Collective.
+/// Returns the result of `action`. If `action` throws a UsageError (on all ranks): when `may_be` is set,
+/// prints it on the console and returns nothing, else rethrows it. Collective.
 template <class Action>
 std::optional<std::invoke_result_t<Action>> unless_refused(bool may_be, const Console& console,
                                                            const Action& action) {

@@ -7,12 +7,12 @@
 
 namespace dtrain::native {
 
-/// Whether a checkpoint is due because the last one, or the beginning, is long ago.
+/// Decides whether a checkpoint is due by the time since the last one or since the start.
 class CheckpointClock {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// @param every none: never
+    /// @param every nothing: never due
     CheckpointClock(std::optional<Clock::duration> every, Clock::time_point now)
         : every_(every), last_(now) {}
 

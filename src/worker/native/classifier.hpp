@@ -13,7 +13,7 @@
 
 namespace dtrain::native {
 
-/// Sizes of the data that a classifier is made for.
+/// Dimensions of the data that a classifier is built for.
 struct ClassifierSizes {
     std::int64_t local_batch = 0;
     std::int64_t features = 0;
@@ -23,16 +23,16 @@ struct ClassifierSizes {
 inline constexpr const char* fed_x = "x";
 inline constexpr const char* fed_label = "label";
 
-/// A multi-layer perceptron with softmax cross entropy. Fed: x [local_batch, features], label and weight
-/// [local_batch]. Pure. @throws ProgramError
+/// A multi-layer perceptron with softmax cross-entropy loss. Inputs to feed: x [local_batch, features], label
+/// and weight [local_batch]. Pure. @throws ProgramError
 Model build_classifier(const ModelSettings& settings, const ClassifierSizes& sizes,
                        const Optimizer& optimizer, const Ranks& ranks, const OptimizerOptions& adjust = {});
 
-/// To tell classes of samples apart.
+/// Classification of samples.
 class ClassifierTask final : public Task {
   public:
     /// @param test may be empty
-    /// @throws UsageError when training and test data do not fit together.
+    /// @throws UsageError if training and test data are incompatible
     ClassifierTask(ModelSettings settings, std::shared_ptr<const DataSource> train,
                    std::shared_ptr<const DataSource> test);
 

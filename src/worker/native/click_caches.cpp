@@ -28,9 +28,9 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto max_pause = 200ms;
-constexpr auto line_every = 60s;  // where there is no terminal
+constexpr auto line_every = 60s;  // if the console is not a terminal
 
-/// What the console is to say of the caches of a node.
+/// Messages for the console about the caches of a node.
 struct CachesMade {
     std::vector<std::string> damages;
     std::vector<std::string> made;
@@ -58,7 +58,7 @@ CachesMade prepare(const Job& job, io::CacheWatch& watch) {
     return made;
 }
 
-/// A node's work, and what came of it.
+/// Creates and checks a node's caches in a thread, and holds the result.
 class Work {
   public:
     explicit Work(const Job& job)
@@ -82,7 +82,7 @@ class Work {
 
     void stop() { watch_.stops = true; }
 
-    // When it has ended.
+    // Valid once has_ended().
     const std::optional<std::string>& refusal() const { return refusal_; }
     const CachesMade& made() const { return made_; }
 
@@ -101,7 +101,7 @@ class Work {
     Background<CachesMade> thread_;
 };
 
-/// Tells those who wait how far the work of this rank is.
+/// Shows the progress of this rank's work on the console while other ranks wait.
 class WaitingLine {
   public:
     explicit WaitingLine(const Console& console) : console_(console) {}
@@ -124,7 +124,7 @@ class WaitingLine {
     Clock::time_point next_ = Clock::now() + 2s;
 };
 
-/// The lines of all nodes, each once.
+/// The lines of all ranks without duplicates. Collective.
 std::set<std::string> gathered(const std::vector<std::string>& lines, const Communicator& world) {
     std::set<std::string> all;
     for (const auto& of_a_rank : world.allgather(join(lines, std::string(1, '\0'))))
@@ -151,7 +151,7 @@ void prepare_click_caches(const Job& job, const Communicator& world, const Commu
     throw_together(world, work ? work->refusal() : std::nullopt);
     const auto made = work ? work->made() : CachesMade();
     for (const auto& damage : gathered(made.damages, world)) console.complain(damage);
-    for (const auto& line : gathered(made.made, world)) console.print(line);
+    for (const auto& cache : gathered(made.made, world)) console.print(cache);
 }
 
 }  // namespace dtrain::native

@@ -9,10 +9,10 @@
 
 namespace dtrain::native {
 
-/// Sees to it that the caches of the job's logs are there, when it wants any. The first rank that trains on
-/// each node does, in a thread; all others wait, meeting now and then, so that no deadline passes however
-/// long it takes. When one fails all give up. Collective over `world`.
-/// @param trainers of which this rank is one; none on parameter servers
+/// Creates or checks the caches of the job's click logs, if the job uses any. On each node the first training
+/// rank does the work in a thread; all ranks synchronize periodically meanwhile, so that no deadline passes
+/// however long it takes. If it fails on one node, all stop. Collective over `world`.
+/// @param trainers the communicator of the training ranks; null on parameter servers
 /// @throws UsageError on all ranks: as io::prepare_click_cache()
 void prepare_click_caches(const Job& job, const Communicator& world, const Communicator* trainers,
                           const Console& console);

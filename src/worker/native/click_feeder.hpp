@@ -9,10 +9,10 @@
 
 namespace dtrain::native {
 
-/// Feeds a click-through model.
+/// Base class of feeders for a click-through model.
 class ClickFeeder : public model::Feeder {
   public:
-    /// @param integers of a sample; without any the model has no such variable
+    /// @param integers dense values per sample; if 0, the model has no such variable
     ClickFeeder(const DistributedSampler::Options& sampling, std::int64_t integers)
         : Feeder(sampling), integers_(integers) {}
 

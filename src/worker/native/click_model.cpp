@@ -11,7 +11,7 @@
 namespace dtrain::native {
 namespace {
 
-/// Rows of the table for the ids of each sample: [local_batch, slots, embedding].
+/// Embedding lookup: the rows for the ids of each sample, [local_batch, slots, embedding].
 std::string look_up(Program& program, const std::string& ids, const ModelSettings& settings,
                     const ClickSizes& sizes) {
     return layers::embedding(program, ids, sizes.rows, settings.embedding,
@@ -42,7 +42,7 @@ Model build_click_model(const ModelSettings& settings, const ClickSizes& sizes, 
     const auto row_loss = layers::bce_with_logits(program, model.scores, model.labels);
     const auto loss = layers::mean(program, row_loss);
     model.loss_sum = layers::weighted_sum(program, row_loss, weight);
-    // Of any ids there may be more when a job goes on.
+    // The number of distinct ids of a distributed table is left out: it may differ when a job is resumed.
     model.description = fmt::format(
         "{} ids x {}, {}", sizes.is_distributed ? "any" : std::to_string(sizes.rows), settings.embedding,
         layers_text(sizes.slots * settings.embedding + sizes.integers, settings, 1));

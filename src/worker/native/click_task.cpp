@@ -75,7 +75,7 @@ std::unique_ptr<Feeder> ClickTask::test_feeder(const DistributedSampler::Options
 
 std::unique_ptr<ClickTask> open_click_task(const Job& job, bool with_servers) {
     const auto layout = click_layout_in(job.train_data.file, job.click_columns);
-    // A test log is read in its order, which takes little memory.
+    // A test log is read sequentially, which needs little memory.
     const auto of_test = job.test_data ? job.data_memory / 8 : 0;
     const auto open = [&](const std::filesystem::path& log, std::int64_t memory) {
         if (!job.click_cache) return samples_in_memory(read_log(job, layout, log));

@@ -14,15 +14,15 @@
 
 namespace dtrain::native {
 
-/// To tell how likely a click is. Without servers the table has a row for each id of the training log, in
-/// this process' memory.
+/// Click-through prediction. Without servers the table has one row per id of the training log, in this
+/// process' memory.
 class ClickTask final : public Task {
   public:
-    /// @param with_servers parameter servers have the table, and rows for all ids
-    /// @throws UsageError when training and test log do not have the same columns.
+    /// @param with_servers the table is on parameter servers, with rows for any ids
+    /// @throws UsageError if training and test log have different columns
     ClickTask(ModelSettings settings, ClickLog train, std::optional<ClickLog> test,
               bool with_servers = false);
-    /// @param test or none
+    /// @param test may be null
     ClickTask(ModelSettings settings, std::unique_ptr<ClickSamples> train, std::unique_ptr<ClickSamples> test,
               bool with_servers);
 
@@ -39,13 +39,13 @@ class ClickTask final : public Task {
     ModelSettings settings_;
     bool with_servers_;
     std::int64_t rows_ = 0;
-    // With rows in place of ids, unless servers know the ids.
+    // With row numbers in place of ids, unless the table is on servers.
     std::unique_ptr<ClickSamples> train_;
-    std::unique_ptr<ClickSamples> test_;  ///< or none
+    std::unique_ptr<ClickSamples> test_;  ///< may be null
 };
 
-/// Reads a job's logs, or opens their caches, which have to be there then. @throws UsageError naming file and
-/// place, and when a log needs more than the memory that the job allows.
+/// Reads a job's logs, or opens their caches, which must exist.
+/// @throws UsageError naming file and line, and if a log needs more memory than the job allows
 std::unique_ptr<ClickTask> open_click_task(const Job& job, bool with_servers);
 
 }  // namespace dtrain::native

@@ -16,7 +16,8 @@
 namespace dtrain::native {
 namespace {
 
-/// What `read` returns. A cache in which it finds damage is removed, so that the next start makes it anew.
+/// Returns the result of `read`. A cache in which it finds damage is deleted, so that the next start
+/// recreates it.
 template <class Read>
 auto read_or_remove(const Read& read) {
     try {

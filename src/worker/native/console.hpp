@@ -13,7 +13,7 @@
 
 namespace dtrain::native {
 
-/// One rank of the job talks.
+/// Prints for the job on one rank; silent on all others.
 class Console {
   public:
     Console(std::string program, bool talks) : program_(std::move(program)), talks_(talks) {
@@ -34,10 +34,10 @@ class Console {
 
     bool talks() const { return talks_; }
 
-    /// At the end of the terminal, until something else is written there; none when nobody talks.
+    /// At the bottom of the terminal, until something else is printed; null on silent ranks.
     const std::shared_ptr<StatusLine>& status_line() const { return line_; }
 
-    /// The same program's, on another rank.
+    /// The console of the same program on another rank.
     Console on(bool talks) const { return {program_, talks}; }
 
   private:

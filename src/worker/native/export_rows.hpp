@@ -8,13 +8,13 @@
 
 namespace dtrain::native {
 
-/// Writes the weights of a table of ids, as a checkpoint of servers has them, for programs that serve the
-/// model: as ps::export_csv() or ps::export_hdf5() do, by the suffix of the file. The table must fit into
+/// Exports the weights of a table of ids from a checkpoint of parameter servers, for programs that serve the
+/// model. The suffix of the file selects ps::export_csv() or ps::export_hdf5(). The table must fit into
 /// memory.
-/// @param table its name; none: the only one that there is
-/// @returns what was written, a line
-/// @throws UsageError when the suffix is another one, the checkpoint has no such table, cannot be read or is
-/// damaged; Error when the file cannot be written
+/// @param table its name; nothing: the only table
+/// @returns one line about what was written
+/// @throws UsageError if the suffix is unknown, or the checkpoint has no such table, cannot be read or is
+/// damaged; Error if the file cannot be written
 std::string export_rows(const std::filesystem::path& checkpoint, const std::optional<std::string>& table,
                         const std::filesystem::path& file);
 

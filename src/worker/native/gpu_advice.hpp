@@ -16,13 +16,14 @@
 
 namespace dtrain::native {
 
-/// Tells what ails the GPUs of a node while a job runs there that nobody supervises: what an inspection of
-/// them finds, and the errors that the kernel logs. Training waits for neither.
+/// Reports issues of a node's GPUs while an unsupervised job runs there: what an inspection finds, and the
+/// errors that the kernel logs. Training waits for neither.
 class GpuAdvice {
   public:
     using Report = std::function<void(const std::string& warning)>;
 
-    /// @param visible CUDA_VISIBLE_DEVICES @param tell called by another thread
+    /// @param visible CUDA_VISIBLE_DEVICES
+    /// @param report called from another thread
     GpuAdvice(std::optional<std::string> visible, Report report,
               const std::filesystem::path& kernel_log = topology::usual_kernel_log);
     GpuAdvice(const GpuAdvice&) = delete;

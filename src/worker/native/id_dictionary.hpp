@@ -8,21 +8,21 @@
 
 namespace dtrain::native {
 
-/// Numbers 0, 1, 2, ... for the different ids of a log, in the order in which they come first: the rows of a
-/// table that one process holds.
+/// Assigns numbers 0, 1, 2, ... to the distinct ids of a log in order of first occurrence: the row numbers of
+/// a table that one process holds.
 class IdDictionary {
   public:
     explicit IdDictionary(std::span<const std::int64_t> ids);
 
-    /// The log goes on with these.
+    /// Adds the next ids of the log.
     void add(std::span<const std::int64_t> ids);
 
     std::int64_t size() const { return static_cast<std::int64_t>(numbers_.size()); }
 
-    /// size() for an id that the log does not have.
+    /// size() for an id that is not in the log.
     std::int64_t number_of(std::int64_t id) const;
 
-    /// Puts number_of() in the place of each.
+    /// Replaces each id by number_of() it.
     void translate(std::span<std::int64_t> ids) const;
 
   private:

@@ -7,9 +7,9 @@
 
 namespace dtrain::native {
 
-/// What a checkpoint has inside, for people: where training stood, of what job, its tensors, and what servers
-/// have saved in it. Values are not read. Of a folder of checkpoints, inspect_folder().
-/// @throws UsageError naming the file that cannot be read, is no checkpoint or is damaged
+/// Describes a checkpoint for people: the training step, the job, its tensors, and what servers have saved in
+/// it. Values are not read. For a folder of checkpoints: inspect_folder().
+/// @throws UsageError naming the file that cannot be read, is not a checkpoint or is damaged
 std::string inspect(const std::filesystem::path& checkpoint);
 
 }  // namespace dtrain::native

@@ -27,15 +27,15 @@ namespace {
 
 constexpr const char* unknown = "-";
 
-/// What is known of a checkpoint that may be damaged anywhere.
+/// What is known about a checkpoint, any part of which may be damaged.
 struct Listed {
     std::optional<CheckpointHeader> header;
-    std::optional<std::int64_t> ranks;  ///< that trained
+    std::optional<std::int64_t> ranks;  ///< number of training ranks
     std::optional<std::int64_t> servers;
     std::optional<std::string> damage;
 };
 
-/// Sums are there within epochs alone.
+/// The number of training ranks, known only from a checkpoint within an epoch: it has one sum per rank.
 std::optional<std::int64_t> ranks_of(const CheckpointHeader& header) {
     if (header.sums.empty()) return std::nullopt;
     return std::ssize(header.sums.begin()->second);
@@ -70,7 +70,7 @@ std::uintmax_t bytes_of(const std::filesystem::path& checkpoint) {
     return bytes;
 }
 
-/// When the last change was made in it.
+/// Time of last modification.
 std::string time_of(const std::filesystem::path& checkpoint) {
     struct stat info {};
     if (::stat(checkpoint.c_str(), &info) != 0) return unknown;

@@ -7,13 +7,13 @@
 
 namespace dtrain::native {
 
-/// Whether a path is a folder, and neither a checkpoint of its own nor one of servers.
+/// Whether a path is a folder that is itself neither a checkpoint nor one of servers.
 bool is_folder_of_checkpoints(const std::filesystem::path& path);
 
-/// Its checkpoints in the order of their moments, a line each, for people: where training stood, when it was
-/// written, by how many servers and ranks, how large it is, and whether it is intact: all of it is read. Then
-/// which of them is the latest.
-/// @throws UsageError naming a folder that has none
+/// Describes the checkpoints of a folder in training order, one line each, for people: the training step,
+/// when it was written, by how many servers and ranks, its size, and whether it is intact (all data is read).
+/// Also tells which of them is the latest.
+/// @throws UsageError naming a folder without checkpoints
 std::string inspect_folder(const std::filesystem::path& folder);
 
 }  // namespace dtrain::native

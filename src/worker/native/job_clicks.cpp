@@ -14,14 +14,14 @@ namespace {
 constexpr std::int64_t memory_beside_a_cache = std::int64_t{1} << 30;
 constexpr std::int64_t max_id = std::int64_t{1} << 62;
 
-// In the order of ClickLayout.
+// In the order of the alternatives of ClickLayout.
 constexpr std::array<const char*, std::variant_size_v<ClickLayout>> formats = {"criteo", "csv", "svmlight"};
 
 const char* format_of(const ClickLayout& layout) {
     return formats[layout.index()];
 }
 
-/// A key of [data], and of which formats it is one.
+/// A key of [data] and the formats that it applies to.
 struct Setting {
     const char* key;
     std::array<bool, formats.size()> is_of;
@@ -48,7 +48,7 @@ DatasetSource read_log(const Section& data, const char* key, const std::filesyst
     return out;
 }
 
-/// What [data] format says, or else the names of the logs.
+/// The layout from [data] format, else from the file names of the logs.
 ClickLayout layout_of(const Section& data, const Job& job) {
     if (data.has("format")) {
         const auto format = data.one_of("format", "", {formats.begin(), formats.end()});

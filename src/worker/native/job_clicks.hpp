@@ -11,11 +11,10 @@
 
 namespace dtrain::native {
 
-/// The keys of [data] that a click-through job alone has.
+/// The keys of [data] that only click-through jobs have.
 std::vector<std::string> click_keys();
 
-/// [data] of a click-through model: its logs, and how they are written. @throws UsageError with file, line
-/// and key
+/// Reads [data] of a click-through job: its logs and their format. @throws UsageError with file, line and key
 void read_clicks(const Section& data, const std::filesystem::path& folder, Job& job);
 
 }  // namespace dtrain::native

@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t max_servers = 1'000'000;
 constexpr std::int64_t max_table_threads = 256;
 constexpr std::int64_t highest_port = 65535;
-// A program's variables have 2^48 elements at most.
+// A program's variable has at most 2^48 elements.
 constexpr std::int64_t max_dict_size = 1'000'000'000'000;
 
 constexpr std::array<std::string_view, 10> keys_of_files = {

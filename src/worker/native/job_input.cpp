@@ -39,7 +39,7 @@ JobInput read_input(const Options& options, Job job, int rank, bool with_servers
         throw UsageError("--resume: this job keeps no checkpoints; name a file, or --checkpoint-dir");
     auto starts = starts_of(Environment::of_this_process());
     job.checkpoint.run = starts.run;
-    // Only rank 0 reads the folder, so that it need not be seen from every node.
+    // Only rank 0 reads the folder, so other nodes need not see it.
     std::vector<std::filesystem::path> resume_from;
     if (rank == 0) resume_from = checkpoints_to_try(options, job.checkpoint, starts);
     return {std::move(job), std::move(task), best_auc, threads, std::move(starts), std::move(resume_from)};

@@ -14,25 +14,26 @@
 
 namespace dtrain::native {
 
-/// What a rank needs to know of its job.
+/// What a rank needs to know about its job.
 struct JobInput {
     Job job;
-    std::unique_ptr<const Task> task;     ///< none on parameter servers
-    std::optional<double> best_auc = {};  ///< on the test data, if it is known
+    std::unique_ptr<const Task> task;     ///< null on parameter servers
+    std::optional<double> best_auc = {};  ///< best possible AUC on the test data, if known
     int threads = 1;
     Starts starts = {};
-    /// Rank 0's: the first that can be read; none: from the beginning.
+    /// Set on rank 0: the candidates, of which the first that can be read is used; empty: start from the
+    /// beginning.
     std::vector<std::filesystem::path> resume_from = {};
 };
 
-/// The job that runs when none is named.
+/// The job that runs if none is named.
 std::filesystem::path built_in_job();
 
-/// The job file, with what the command line says otherwise. @throws UsageError
+/// Reads the job file and applies the overrides of the command line. @throws UsageError
 Job read_job_of(const Options& options);
 
-/// Reads everything that can be wrong, without writing anything.
-/// @param rank among those that train
+/// Reads and validates all input, without writing anything.
+/// @param rank among the training ranks
 /// @throws UsageError
 JobInput read_input(const Options& options, Job job, int rank, bool with_servers);
 

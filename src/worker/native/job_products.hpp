@@ -7,13 +7,13 @@
 
 #include "worker/native/job_section.hpp"
 
-/// Keys of [train] that say in which numbers products are made.
+/// Keys of [train] that select the element type in which matrix products are computed.
 namespace dtrain::native {
 
 /// "matmul".
 ComputeType read_products(const Section& train);
 
-/// [train.loss_scale], which belongs to products of float16.
+/// [train.loss_scale], which applies only to products in float16.
 LossScaling read_loss_scaling(const Section& train, ComputeType products);
 
 }  // namespace dtrain::native

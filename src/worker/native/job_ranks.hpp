@@ -6,10 +6,10 @@
 
 namespace dtrain::native {
 
-/// Who trains a job.
+/// The training ranks of a job.
 struct JobRanks {
     std::string text;  ///< for the console
-    int first = 0;     ///< the first trainer's rank in the job: parameter servers come before it
+    int first = 0;     ///< rank of the first trainer in the job; parameter servers come before it
 };
 
 }  // namespace dtrain::native

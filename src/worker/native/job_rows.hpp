@@ -7,7 +7,8 @@
 
 namespace dtrain::native {
 
-/// [servers.rows]: which ids get rows, and which rows stay. @throws UsageError with file, line and key
+/// Reads [servers.rows]: which ids get rows, and which rows are kept. @throws UsageError with file, line and
+/// key
 void read_rows(const Section& servers, ModelKind kind, ServerSettings& settings);
 
 }  // namespace dtrain::native

@@ -16,7 +16,7 @@
 
 namespace dtrain::native {
 
-inline constexpr std::int64_t max_size = std::int64_t{1} << 24;  ///< of layers and batches
+inline constexpr std::int64_t max_size = std::int64_t{1} << 24;  ///< maximum extent of layers and batches
 inline constexpr std::int64_t max_whole = std::numeric_limits<std::int64_t>::max();
 
 struct Range {
@@ -26,8 +26,8 @@ struct Range {
 };
 inline constexpr Range not_negative{0, 1e30, "a number from 0 to below 1e30"};
 
-/// One table of the job file. Every reading function takes the key's default, and complains with file, line,
-/// key, value and what is allowed.
+/// One table of the job file. Every reading function takes the key's default. Errors name file, line, key,
+/// value and what is allowed.
 class Section {
   public:
     Section(const toml::table& table, std::string file, std::string name, std::vector<std::string> known);
@@ -38,7 +38,7 @@ class Section {
                        const std::vector<std::string>& allowed) const;
     std::int64_t whole(std::string_view key, std::int64_t otherwise, std::int64_t min,
                        std::int64_t max) const;
-    /// A number or a text, as a text.
+    /// A whole number or a string, as a string.
     std::string whole_or_text(std::string_view key, std::int64_t min, std::int64_t max) const;
     std::vector<std::int64_t> wholes(std::string_view key, std::vector<std::int64_t> otherwise,
                                      std::int64_t min, std::int64_t max) const;
@@ -48,23 +48,23 @@ class Section {
     double number(std::string_view key, double otherwise, const Range& range) const;
     /// "1GiB", "500 MB" or a number of bytes.
     std::int64_t bytes(std::string_view key, std::int64_t otherwise) const;
-    /// "cpu", "gpu" or "gpu:1"; nothing when the key is not there.
+    /// "cpu", "gpu" or "gpu:1"; nothing if the key is missing.
     std::optional<Device> device(std::string_view key) const;
 
-    /// A column of a file, by its name or by its number from 1, as a text.
+    /// A column of a file, by name or by 1-based number, as a string.
     std::string column(std::string_view key) const;
     std::vector<std::string> columns(std::string_view key) const;
-    /// What stands between columns: one character, or "tab".
+    /// A column separator: one character, or "tab".
     char separator(std::string_view key, char otherwise) const;
 
     bool is_list(std::string_view key) const;
-    /// Whether there is a table at `key` with a key `inner`.
+    /// Whether there is a table at `key` that contains the key `inner`.
     bool is_table_with(std::string_view key, std::string_view inner) const;
 
-    /// A table of any keys, whose values are texts or whole numbers, as texts.
+    /// A table with arbitrary keys whose values are strings or whole numbers; returned as strings.
     std::map<std::string, std::string> words(std::string_view key) const;
 
-    /// The table at `key`; an empty one when there is none.
+    /// The table at `key`; empty if missing.
     Section section(std::string_view key, std::vector<std::string> known) const;
 
     [[noreturn]] void fail(std::string_view key, const std::string& what) const;

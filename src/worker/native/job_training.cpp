@@ -22,7 +22,7 @@ constexpr Range fraction{0, 1, "a number from 0 to below 1"};
 
 using Keys = std::vector<std::string>;
 
-/// What a word chooses, and the keys that belong to it.
+/// Maps each choice to the keys that apply to it.
 using Choices = std::map<std::string, Keys>;
 
 Keys words_of(const Choices& choices) {
@@ -31,7 +31,7 @@ Keys words_of(const Choices& choices) {
     return words;
 }
 
-/// All keys of all choices, each once.
+/// The keys of all choices, without duplicates.
 Keys keys_of(const Choices& choices) {
     Keys all;
     for (const auto& [word, keys] : choices)
@@ -45,7 +45,7 @@ Keys joined(Keys first, const Keys& then) {
     return first;
 }
 
-/// Refuses keys that belong to other choices than the one made.
+/// Rejects keys that apply only to choices other than the one made.
 void refuse_others_keys(const Section& section, const std::string& what, const std::string& chosen,
                         const Choices& choices) {
     for (const auto& key : keys_of(choices)) {
@@ -249,7 +249,7 @@ void read_ranks(const Section& train, TrainSettings& settings) {
                                    key));
 }
 
-/// Once the others are read.
+/// Rejects settings that local SGD excludes. Call after all other keys are read.
 void refuse_beside_local_sgd(const Section& train, const TrainSettings& settings) {
     if (settings.local_sgd == 0) return;
     if (settings.products == ComputeType::float16)

@@ -14,7 +14,8 @@ namespace dtrain::native {
 /// @throws UsageError as parse_job() does
 TrainSettings read_training(const Section& top);
 
-/// The first key of [train] that excludes parameter servers, which add the gradients: "virtual_ranks".
+/// The first key of [train] that excludes parameter servers ("virtual_ranks", ...), since servers add the
+/// gradients; nothing if there is none.
 std::optional<std::string> excludes_servers(const TrainSettings& settings);
 
 }  // namespace dtrain::native

@@ -8,8 +8,8 @@
 
 namespace dtrain::native {
 
-/// This machine as dtrain sees it, with the versions of all libraries in this program: text, or one JSON
-/// object. Starts neither MPI nor a GPU.
+/// The report on this machine with the versions of all libraries in this program: text, or one JSON object.
+/// Initializes neither MPI nor a GPU.
 std::string machine_info(const Environment& environment, bool json);
 
 }  // namespace dtrain::native

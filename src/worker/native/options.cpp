@@ -46,7 +46,7 @@ std::optional<double> parse_number(const std::string& text) {
                                  near ? "did you mean " + *near + "?" : "--help shows all options"));
 }
 
-/// The options of a job, and what a command line says for them.
+/// The options of a job and the values that a command line gives them.
 struct CommandLine {
     CLI::App app;
     std::string job, resume_from, checkpoint_dir, time_limit, inspected, export_to, table, metrics,
@@ -108,7 +108,7 @@ struct CommandLine {
 OptionSection job_option_section() {
     const CommandLine args("dtrain-worker");
     OptionSection section{.title = "Options of the job", .options = option_texts(args.app)};
-    // dtrain-worker answers these itself.
+    // dtrain-worker handles these itself.
     std::erase_if(section.options, [](const OptionText& option) {
         return option.names.back() == "--help" || option.names.back() == "--version";
     });
@@ -131,7 +131,7 @@ Options parse_options(const std::string& program, std::vector<std::string> argum
     options.profile = args.profile;
     options.no_progress = args.no_progress;
     options.resume = args.resume_option->count() > 0;
-    // "--resume my.toml" can only mean the job file.
+    // In "--resume my.toml" the argument can only be the job file.
     auto& resume_from = args.resume_from;
     if (args.job_option->count() == 0 && resume_from.ends_with(".toml")) std::swap(args.job, resume_from);
     if (!args.job.empty()) options.job = args.job;

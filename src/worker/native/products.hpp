@@ -10,8 +10,8 @@
 
 namespace dtrain::native {
 
-/// What all these ranks multiply: what the job wants, or float32 where the CPU of any of them cannot, which
-/// is said in one line. GPUs can. Collective.
+/// The element type in which all these ranks multiply: the one that the job wants, or float32 (with one line
+/// on the console) if the CPU of any of them does not support it. GPUs support all. Collective.
 ComputeType agreed_products(ComputeType wanted, const Device& device, const Communicator& ranks,
                             const Console& console);
 

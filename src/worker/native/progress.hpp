@@ -12,13 +12,12 @@ namespace dtrain::native {
 using report::Progress;
 using report::time_left;
 
-/// Shows progress where somebody can see it: on a terminal in a line that changes five times a second, else
-/// as a line a minute.
+/// Shows progress: on a terminal as a line updated five times a second, else as one line per minute.
 class ProgressLine {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// @param shows false: never
+    /// @param shows false: shows nothing
     ProgressLine(const Console& console, bool shows, Clock::time_point now);
 
     bool is_due(Clock::time_point now) const { return now >= next_; }

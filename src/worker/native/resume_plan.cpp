@@ -14,7 +14,7 @@
 namespace dtrain::native {
 namespace {
 
-/// A folder without one file that a checkpoint, be it a damaged one, would have.
+/// Whether a folder has no file that a checkpoint, even a damaged one, would have.
 bool has_nothing_of_checkpoints(const std::filesystem::path& folder) {
     return std::filesystem::is_directory(folder) &&
            std::ranges::none_of(std::filesystem::directory_iterator(folder),

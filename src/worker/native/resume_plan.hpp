@@ -13,26 +13,27 @@
 
 namespace dtrain::native {
 
-/// The starts of one job by a launcher that starts it again.
+/// Identifies this start among the starts of one job by a launcher that restarts it.
 struct Starts {
-    std::string run = {};  ///< mark that all of them have; empty: this is the only one
-    int before = 0;        ///< how many were before this one
+    std::string run = {};  ///< run id, common to all of them; empty: the job is not restarted
+    int before = 0;        ///< number of earlier starts
 };
 
-/// What dtrain-launch says.
+/// From the variables that dtrain-launch sets.
 Starts starts_of(const Environment& environment);
 
-/// The checkpoints that a job tries to go on from: the first that can be read is taken. One that is started
-/// again tries its own before what the command line says.
-/// @throws UsageError when the command line wants one and there is none
+/// The checkpoints from which a job tries to resume; the first that can be read is used. A restarted job
+/// tries its own checkpoints before those of the command line.
+/// @throws UsageError if the command line asks for one and there is none
 std::vector<std::filesystem::path> checkpoints_to_try(const Options& options,
                                                       const CheckpointSettings& settings,
                                                       const Starts& starts);
 
-/// Whether a job that cannot go on from any of these begins anew: its command line did not ask for one.
+/// Whether a job that can resume from none of these starts from the beginning: true if it was restarted and
+/// its command line asked for no checkpoint.
 bool begins_without(const Options& options, const Starts& starts);
 
-/// What the console says of a job that is started again and does not go on. @return "" of the first start
+/// The console message for a restarted job that does not resume. @return "" on the first start
 std::string begins_anew_line(const CheckpointSettings& settings, const Starts& starts);
 
 }  // namespace dtrain::native

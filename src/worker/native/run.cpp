@@ -40,7 +40,8 @@ constexpr bool is_open_mpi = true;
 constexpr bool is_open_mpi = false;
 #endif
 
-/// Beside whoever uses the console: only a line of its own is safe on a terminal.
+/// Prints warnings to stderr, each on a line of its own, so that they do not mix with the status line on a
+/// terminal.
 GpuAdvice::Report reporter(const std::string& program, int rank, const std::shared_ptr<StatusLine>& line) {
     const bool has_bar = line != nullptr && line->on_terminal();
     const auto begin = fmt::format("{}{}: rank {} on {}: ", has_bar ? "\n" : "", program, rank, host_name());
@@ -60,15 +61,15 @@ int run(const std::string& command, std::vector<std::string> arguments) {
     const auto program = std::filesystem::path(command).filename().string();
     const auto environment = Environment::of_this_process();
     const bool is_supervised = environment.has("DTRAIN_RANK_CPUS");
-    // A supervised rank has a log of its own; somebody who reads it must not look for the cause of its end
-    // there.
+    // A supervised rank has its own log; its reader should not search there for the cause of an end that came
+    // from outside.
     if (is_supervised) announce_ending_signals();
     const auto announced = cluster::identify(environment);
-    // Until MPI runs, the launcher's word is all there is; without one every process is rank 0.
+    // Before MPI runs, only the launcher's rank is known; without a launcher every process is rank 0.
     const Console before_mpi(program, announced.rank == 0);
     const auto refuse = [&](const std::string& why) {
         before_mpi.complain(why);
-        // Launchers kill all ranks when one ends with an error; rank 0 must have spoken by then.
+        // Launchers kill all ranks when one exits with an error; give rank 0 time to print its message first.
         if (announced.rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
         return status_usage;
     };
@@ -114,7 +115,7 @@ int run(const std::string& command, std::vector<std::string> arguments) {
                                reporter(program, world.rank(), console.status_line()));
             return train(options, world, command, console);
         } catch (const std::exception& error) {
-            // Before the session ends: it ends on all ranks at once when they threw together.
+            // Print before the session ends: when ranks threw together, it ends on all of them at once.
             console.complain(error.what());
             is_said = world.rank() == 0;
             throw;
@@ -124,7 +125,7 @@ int run(const std::string& command, std::vector<std::string> arguments) {
     } catch (const std::exception& error) {
         if (mpi_has_ended())
             return dynamic_cast<const UsageError*>(&error) != nullptr ? status_usage : status_failed;
-        // This rank's own failure, which the others know nothing of.
+        // This rank failed alone; the other ranks do not know about it.
         if (!is_said)
             Console(program, true)
                 .complain(fmt::format("{} (rank {} on {})", error.what(), announced.rank, host_name()));

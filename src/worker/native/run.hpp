@@ -7,7 +7,7 @@
 
 namespace dtrain::native {
 
-/// The native job of one rank, from command line to exit status. Initialises MPI.
+/// Runs the native job of one rank, from command line to exit status. Initializes MPI.
 /// @param command how the program was called, for messages and advice
 int run(const std::string& command, std::vector<std::string> arguments);
 

@@ -20,25 +20,25 @@
 
 namespace dtrain::native {
 
-/// Where the job and its launcher want to see what is measured.
-/// @throws UsageError on the first rank when something of it cannot be written
+/// Where the job and its launcher want the metrics to be written.
+/// @throws UsageError on the first rank if one of these cannot be written
 report::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank);
 
-/// What is measured of a job, by its first rank, for all who want to see it. Where nobody does, the console
-/// is told of ranks that hold up the others, and that is all.
+/// Records the metrics of a job on its first rank, for all outputs. Without any output, it only reports on
+/// the console which ranks slow down the others.
 class RunLog {
   public:
     struct Subject {
         const Job& job;
-        report::Outputs outputs;  ///< the first rank's count
+        report::Outputs outputs;  ///< the first rank's are used
         JobRanks ranks;
         std::optional<std::filesystem::path> resumed = {};
     };
 
-    /// Collective, as watch() and note_epoch().
+    /// Collective, as are watch() and note_epoch().
     RunLog(const Subject& subject, Trainer& trainer, const Communicator& trainers, const Console& console);
 
-    /// Calls `train`, and tells how it ended. @return what it returns: a status
+    /// Calls `train` and records how it ended. @return its result, an exit status
     template <class Train>
     int watch(const Train& train) {
         try {
@@ -51,7 +51,7 @@ class RunLog {
         }
     }
 
-    /// After a step within an epoch.
+    /// Call after each step within an epoch.
     void note_step() {
         if (recorder_ && trainer_.epoch_steps_done() % every_steps_ == 0) note_row_within();
     }
@@ -72,14 +72,14 @@ class RunLog {
     Trainer& trainer_;
     const Communicator& trainers_;
     const Console& console_;
-    int first_rank_;  ///< of the trainers
-    bool is_wanted_;  ///< by the first rank
+    int first_rank_;  ///< the first trainer's rank in the job
+    bool is_wanted_;  ///< the first rank has an output
     Clock::time_point start_ = Clock::now();
     std::int64_t every_steps_ = 1;
-    std::optional<report::Recorder> recorder_;  ///< of the first rank
+    std::optional<report::Recorder> recorder_;  ///< on the first rank
     std::optional<topology::GpuWatch> gpus_;
-    std::vector<report::RankTimes> times_;  ///< at the end of the last epoch
-    // At the last row:
+    std::vector<report::RankTimes> times_;  ///< at the end of the previous epoch
+    // Values at the previous row:
     std::int64_t epoch_ = -1;
     std::int64_t steps_ = 0;
     double at_ = 0;

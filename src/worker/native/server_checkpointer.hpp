@@ -17,24 +17,24 @@
 
 namespace dtrain::native {
 
-/// The file, in a folder that servers have saved into, that says where training stood, and has the dense
-/// parameters as the trainers see them.
+/// The file in a checkpoint of servers that holds the training step and the dense parameters as the trainers
+/// see them.
 inline constexpr const char* trainer_file = "trainer.h5";
 
-/// Whether servers have saved into this folder.
+/// Whether this folder is a checkpoint of servers.
 bool is_of_servers(const std::filesystem::path& checkpoint);
 
-/// What a checkpoint, of servers or not, has of trainers. @throws UsageError as io::StoredCheckpoint
+/// The trainers' part of a checkpoint, with or without servers. @throws UsageError as io::StoredCheckpoint
 io::StoredCheckpoint trainers_part(const std::filesystem::path& checkpoint);
 
-/// The file there that has what one of so many trainers of geo mode alone has of rows.
+/// The file in it with the row state that only this one of `trainers` trainers has (geo mode).
 std::string rows_file(int trainer, int trainers);
 
-/// Lets the servers write a job's checkpoints, in the background when the settings say so: training goes on
-/// as soon as it is fixed what they write.
+/// Makes the servers write a job's checkpoints, in the background if the settings say so: training continues
+/// as soon as the servers have fixed what to write.
 class ServerCheckpointer final : public checkpoint::CheckpointWriter {
   public:
-    /// @param synchronize lets all trainers' gradients be in the parameters; collective
+    /// @param synchronize waits until the gradients of all trainers are in the parameters; collective
     ServerCheckpointer(const CheckpointSettings& settings, const ServerConnection& servers, State state,
                        Communicator trainers, std::function<void()> synchronize);
 
@@ -49,10 +49,10 @@ class ServerCheckpointer final : public checkpoint::CheckpointWriter {
     void begin(const CheckpointHeader& header);
     void begin_rows(const CheckpointHeader& header);
     void complete();
-    /// What the first trainer does; what it throws, all do.
+    /// Runs `action` on the first trainer; if it throws, all trainers throw.
     template <class Action>
     void by_the_first(const Action& action) const;
-    /// What was written of a checkpoint that fails goes.
+    /// If `action` throws, deletes what was written of the checkpoint.
     template <class Action>
     void or_abandon(const Action& action) const;
 
@@ -62,13 +62,14 @@ class ServerCheckpointer final : public checkpoint::CheckpointWriter {
     Communicator trainers_;
     std::function<void()> synchronize_;
     std::optional<std::filesystem::path> path_;
-    /// Of the first trainer: the last save of all rows that was completed, and those of changes since then.
+    /// On the first trainer: the last completed save of all rows, and the completed saves of changes since
+    /// then.
     std::vector<std::string> chain_;
-    std::vector<std::string> since_;  ///< what the save in progress needs
+    std::vector<std::string> since_;  ///< the saves that the save in progress depends on
     bool in_progress_ = false;
-    Background<void> rows_part_;     ///< of this trainer; geo mode only
-    Background<void> trainer_part_;  ///< of the first trainer
-    Background<void> completion_;    ///< likewise
+    Background<void> rows_part_;     ///< on this trainer; geo mode only
+    Background<void> trainer_part_;  ///< on the first trainer
+    Background<void> completion_;    ///< on the first trainer
 };
 
 }  // namespace dtrain::native

@@ -23,7 +23,7 @@ namespace {
 using checkpoint::check_job;
 using checkpoint::refusal_of;
 
-/// What one mpirun has started.
+/// The programs that one mpirun has started.
 struct Programs {
     std::int64_t count = 1;
     int ranks_of_first = 0;
@@ -34,22 +34,23 @@ Programs programs_of_mpirun(const Communicator& world, int program) {
             .ranks_of_first = static_cast<int>(world.sum(std::int64_t{program == 0}))};
 }
 
-/// Servers and trainers by two programs alone. dtrain-launch makes programs of its own where ranks do not
-/// follow the order of their nodes.
+/// Whether two programs of mpirun mean servers and trainers. Not under dtrain-launch, which starts several
+/// programs itself if ranks do not follow node order.
 bool are_servers_and_trainers(const Programs& programs, ModelKind kind, const Environment& environment,
                               const Communicator& world) {
     return world.all(programs.count == 2 && kind == ModelKind::click_through &&
                      !environment.has("DTRAIN_JOB_TOKEN"));
 }
 
-/// Paddle's variables, which dtrain-launch gives to every rank of a job with servers. 0: it is none.
+/// The number of servers from Paddle's variables, which dtrain-launch sets on every rank of a job with
+/// servers. 0: not such a job.
 int servers_of_launcher(const Environment& environment) {
     const auto list = environment.get("PADDLE_PSERVERS_IP_PORT_LIST");
     if (!environment.has("TRAINING_ROLE") || !list || list->empty()) return 0;
     return static_cast<int>(cluster::parse_endpoint_list(*list).size());
 }
 
-/// Servers are the first ranks.
+/// An error message if TRAINING_ROLE does not agree with the rank: servers are the first ranks.
 std::optional<std::string> wrong_role(const Environment& environment, const Communicator& world,
                                       int servers) {
     const auto role = environment.get_or("TRAINING_ROLE", "");
@@ -61,7 +62,7 @@ std::optional<std::string> wrong_role(const Environment& environment, const Comm
         world.rank(), role, servers, expected);
 }
 
-/// @throws UsageError when it is a checkpoint, but none of parameter servers, or what cannot be read at all
+/// @throws UsageError if it is a checkpoint written without parameter servers, or cannot be read at all
 void check_is_of_servers(const std::filesystem::path& checkpoint, int servers) {
     for (const char* file : {trainer_file, io::servers_name})
         if (std::filesystem::exists(checkpoint / file)) return;

@@ -41,7 +41,8 @@ void check_servers_can_save(const CheckpointSettings& settings) {
             "each server writes files of its own into one directory");
 }
 
-/// The job file has refused it beside [servers], which a job need not have.
+/// Rejects settings that exclude servers. The job file parser does so only if there is a section [servers],
+/// which a job with servers need not have.
 void check_servers_add(const TrainSettings& settings) {
     if (const auto key = excludes_servers(settings))
         throw UsageError(
@@ -63,8 +64,8 @@ Device device_of_trainer(const TrainSettings& settings) {
     return device;
 }
 
-/// What `train` returns. An error that all trainers throw together is told here, since the servers, which
-/// know nothing of it, are to end with them.
+/// Returns the result of `train`. An error that all trainers throw together is printed here and becomes an
+/// exit status, since the servers do not know of it and must end together with the trainers.
 template <class Train>
 int status_of_trainers(const Train& train, int trainers, const Console& console) {
     try {
@@ -127,7 +128,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
                               server ? std::map<std::string, std::string>() : job_fields(plan),
                               [&](const std::string& damaged) { own.complain(damaged); });
     });
-    if (!tried) {  // some of the servers may have loaded their parts
+    if (!tried) {  // some of the servers may already have loaded their parts
         server.reset();
         server = make_server();
     }
@@ -141,7 +142,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
                     {input.threads, options.profile, settings.reject_not_finite},
                     std::make_unique<ServerConnection>(ranks, transpiler, server_settings));
     const auto train_all = [&] {
-        // In geo mode trainers have the optimizer's state.
+        // In geo mode the optimizer state is on the trainers.
         const auto complain = [&](const std::string& why) { own.complain(why); };
         if (resumed && settings.mode == ServerMode::geo) {
             trainer.resume({resumed->file / trainer_file}, complain);

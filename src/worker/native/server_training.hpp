@@ -10,7 +10,7 @@
 
 namespace dtrain::native {
 
-/// train() of a job in which the first ranks are parameter servers. Collective.
+/// Runs train() for a job whose first ranks are parameter servers. Collective.
 /// @return the exit status, the same on all ranks
 int train_with_servers(const Options& options, Job job, int servers, const Communicator& world,
                        const Console& console);

@@ -28,9 +28,9 @@ std::string_view name_of(int signal) noexcept {
     }
 }
 
-/// Only async-signal-safe calls. The action is the default one again by now (SA_RESETHAND).
+/// Signal handler: only async-signal-safe calls. The default action is already restored (SA_RESETHAND).
 void announce(int signal, siginfo_t* info, void*) {
-    const bool sent = info->si_code <= 0;  // by a process, not by the kernel
+    const bool sent = info->si_code <= 0;  // sent by a process, not by the kernel
     const SignalLine line(signal, ::getpid(), static_cast<std::uintptr_t>(::pthread_self()),
                           sent ? info->si_pid : 0);
     write_all(STDERR_FILENO, line.text());

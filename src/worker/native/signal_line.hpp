@@ -9,15 +9,15 @@
 #include <string_view>
 #include <sys/types.h>
 
-/// The line that Paddle's ranks write when somebody ends them; it tells people that the cause is in another
-/// log.
+/// The line that Paddle's ranks write when they are ended by a signal; it tells the reader that the cause is
+/// in another log.
 namespace dtrain::native {
 
 /// "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6cf1fc6700) from PID 1022 ***]" and a
-/// line end, put together without memory of the heap, so that a signal handler may do it.
+/// newline, formatted without heap allocation, so that a signal handler may use it.
 class SignalLine {
   public:
-    /// @param thread as pthread_self names it
+    /// @param thread the value of pthread_self
     /// @param sender 0: the kernel
     SignalLine(int signal, pid_t receiver, std::uintptr_t thread, pid_t sender) noexcept;
 
@@ -31,8 +31,8 @@ class SignalLine {
     std::size_t length_ = 0;
 };
 
-/// From now on SIGTERM, SIGINT, SIGHUP and SIGQUIT, where nobody handles or ignores them yet, write that line
-/// to stderr and then end this process as they always do.
+/// Makes SIGTERM, SIGINT, SIGHUP and SIGQUIT, unless already handled or ignored, write that line to stderr
+/// and then end this process as by default.
 void announce_ending_signals();
 
 }  // namespace dtrain::native

@@ -9,19 +9,19 @@
 namespace dtrain::native {
 
 /// Whether this rank was asked to stop after a checkpoint: by SIGUSR1, which batch systems send some time
-/// before they end a job, or because its time is over.
+/// before they end a job, or by the time limit.
 class StopRequest {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// From now on SIGUSR1 asks. @param limit from now on
+    /// Installs the handler of SIGUSR1. @param limit counted from now
     explicit StopRequest(std::optional<std::chrono::duration<double>> limit);
-    /// SIGUSR1 does again what it did before.
+    /// Restores the previous action of SIGUSR1.
     ~StopRequest();
     StopRequest(const StopRequest&) = delete;
     StopRequest& operator=(const StopRequest&) = delete;
 
-    /// "SIGUSR1" or "the time limit"; nothing when nobody asks.
+    /// "SIGUSR1" or "the time limit"; nothing if there is no request.
     std::optional<std::string> reason() const;
 
   private:

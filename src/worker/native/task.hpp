@@ -14,7 +14,8 @@ namespace dtrain::native {
 
 using model::Feeder;
 
-/// What a job learns, and from what: everything in which kinds of jobs differ, before they are trained alike.
+/// What a job learns and from which data: all that differs between kinds of jobs; training itself is the
+/// same.
 class Task {
   public:
     Task() = default;
@@ -23,25 +24,25 @@ class Task {
     virtual ~Task() = default;
 
     virtual std::int64_t train_samples() const = 0;
-    /// 0: there is no test data.
+    /// 0: no test data.
     virtual std::int64_t test_samples() const = 0;
     /// "64 values each".
     virtual std::string sample_description() const = 0;
-    /// What tells the training data from others.
+    /// Identifies the training data.
     virtual std::uint64_t fingerprint() const = 0;
 
-    /// The model for batches of that size. @throws ProgramError
+    /// The model for batches of this size. @throws ProgramError
     virtual Model build(std::int64_t local_batch, const Optimizer& optimizer, const Ranks& ranks,
                         const OptimizerOptions& adjust) const = 0;
 
     virtual std::unique_ptr<Feeder> train_feeder(const DistributedSampler::Options& sampling) const = 0;
-    /// There must be test data.
+    /// Requires test data.
     virtual std::unique_ptr<Feeder> test_feeder(const DistributedSampler::Options& sampling) const = 0;
 };
 
-/// A job's task with its data.
-/// @param with_servers parameter servers have the tables
-/// @throws UsageError naming file and place when data cannot be used.
+/// Creates a job's task with its data.
+/// @param with_servers parameter servers hold the tables
+/// @throws UsageError naming file and line if data cannot be used
 std::unique_ptr<const Task> open_task(const Job& job, bool with_servers);
 
 }  // namespace dtrain::native

@@ -54,7 +54,7 @@ std::vector<std::string> without_empty(std::vector<std::string> names) {
     return names;
 }
 
-/// What is fetched after each batch; a program that gives no memory away has the metrics anyhow.
+/// Variables to fetch after each batch. Without memory optimization the metrics remain available anyway.
 std::vector<std::string> kept_in_training(const Model& model, const TrainSettings& settings) {
     if (!settings.memory_optimize) return {};
     return without_empty({model.loss_sum, model.correct});
@@ -69,7 +69,7 @@ std::shared_ptr<program::ServerLink> link_of(const std::unique_ptr<ServerConnect
     return servers ? servers->link() : nullptr;
 }
 
-/// Trainers with servers compute alone, and are still to have a GPU each.
+/// Places the state on a device. With servers, trainers compute independently but still get one GPU each.
 State placed(State state, const TrainSettings& settings, const Communicator& trainers) {
     program::place(state, settings.device, trainers);
     return state;

@@ -30,88 +30,88 @@ using model::PhaseTimes;
 using model::ScoredSample;
 using model::Shares;
 
-/// Means over the real samples of all ranks.
+/// Means over the real (not padding) samples of all ranks.
 struct Metrics {
     double loss = 0;
-    std::optional<double> accuracy = {};  ///< of classifiers
-    std::optional<double> auc = {};       ///< of click-through models, on test data
+    std::optional<double> accuracy = {};  ///< classifiers only
+    std::optional<double> auc = {};       ///< click-through models only, on test data
     std::int64_t samples = 0;
-    std::int64_t left_out = 0;  ///< of these samples: in batches whose loss is no finite number
+    std::int64_t left_out = 0;  ///< how many of these samples were in batches with a non-finite loss
 };
 
-/// What a rank trains, before anything is compiled or exchanged.
+/// What a rank trains, before anything is compiled or communicated.
 struct TrainingPlan {
     std::unique_ptr<const Task> task;
     TrainSettings settings;
     Shares shares;
     std::int64_t global_batch = 0;
     std::unique_ptr<Feeder> train_feeder;
-    std::unique_ptr<Feeder> test_feeder;  ///< or none
+    std::unique_ptr<Feeder> test_feeder;  ///< may be null
     Model model;
-    std::optional<Model> last_model =
-        {};  ///< of this rank's batch of an epoch's last step, when it is smaller
+    /// For this rank's batch in the last step of an epoch, if it is smaller.
+    std::optional<Model> last_model = {};
 };
 
-/// What a checkpoint of a job belongs to.
+/// Identifies the job that a checkpoint belongs to.
 std::map<std::string, std::string> job_fields(const TrainingPlan& plan);
 
-/// @param by_servers parameter servers add the gradients of the ranks and update
-/// @throws UsageError when the settings do not fit the ranks or the data.
+/// @param by_servers parameter servers add the gradients of the ranks and update the parameters
+/// @throws UsageError if the settings do not fit the ranks or the data
 TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const Task> task,
                            const Communicator& communicator, bool by_servers = false);
 
-/// Trains a task's model on this rank's share of the data. Every function is collective over the ranks that
-/// train.
+/// Trains a task's model on this rank's shard of the data. Unless noted otherwise, functions are collective
+/// over the training ranks.
 class Trainer {
   public:
     struct Options {
-        int threads = 1;       ///< compute threads of this rank
+        int threads = 1;       ///< compute threads per rank
         bool profile = false;  ///< time every operator
-        /// Batches whose loss is no finite number are left out of an epoch's metrics: servers reject their
-        /// gradients.
+        /// Excludes batches with a non-finite loss from an epoch's metrics: servers reject their gradients.
         bool leaves_out_not_finite = false;
     };
 
-    /// @param servers of a plan whose model was transpiled for them; none: the ranks update
+    /// @param servers connection for a plan that was transpiled for servers; null: the ranks update the
+    /// parameters
     Trainer(TrainingPlan plan, Communicator communicator, const Options& options,
             std::unique_ptr<ServerConnection> servers = nullptr);
 
-    /// Without servers.
+    /// Trainer without servers.
     Trainer(const TrainSettings& settings, std::unique_ptr<const Task> task, const Communicator& communicator,
             int threads, bool profile = false)
         : Trainer(plan_training(settings, std::move(task), communicator), communicator, {threads, profile}) {}
 
-    /// Goes on where a checkpoint stopped: rank 0 reads it, the others get it from there. Of several the
-    /// first that can be read is taken, and `warn` told of those before.
-    /// @param files rank 0's count; at least one
-    /// @return which it was, on all ranks
-    /// @throws UsageError on all ranks when none can be read or it is of another job; the state then is that
-    /// of the beginning.
+    /// Resumes from a checkpoint: rank 0 reads it and sends it to the others. The first of `files` that can
+    /// be read is used; `warn` is called for each one before it.
+    /// @param files rank 0's are used; at least one
+    /// @return the checkpoint that was used, on all ranks
+    /// @throws UsageError on all ranks if none can be read or it belongs to another job; the state is then
+    /// the initial one
     std::filesystem::path resume(const std::vector<std::filesystem::path>& files,
                                  const std::function<void(const std::string&)>& warn);
 
-    /// Goes on where a checkpoint stood that the servers have loaded. @param header rank 0's counts
+    /// Resumes at a checkpoint that the servers have loaded. @param header rank 0's is used
     void go_on_from(const CheckpointHeader& header);
 
-    /// Goes on with what each trainer of geo mode alone has of rows, when as many have saved it; `warn` is
-    /// told when it begins anew. @throws UsageError on all ranks when it cannot be read
+    /// Loads the row state that each trainer of geo mode has alone, if the same number of trainers saved it;
+    /// otherwise it starts anew and `warn` is called. @throws UsageError on all ranks if it cannot be read
     void resume_rows(const std::filesystem::path& folder,
                      const std::function<void(const std::string&)>& warn);
 
-    /// Writes the job's checkpoints.
+    /// The writer of the job's checkpoints.
     std::unique_ptr<checkpoint::CheckpointWriter> checkpoints(const CheckpointSettings& settings);
 
-    /// Trains what is left of the epoch.
-    /// @param goes_on asked after every step but the epoch's last, when this trainer stands between two
-    /// steps; all ranks must answer alike
-    /// @return nothing when it does not go on
-    /// @throws Error when the loss is no finite number any more, or the ranks' parameters differ.
+    /// Trains the rest of the epoch.
+    /// @param goes_on called between two steps, after every step but the epoch's last; must return the same
+    /// on all ranks
+    /// @return nothing if `goes_on` returned false
+    /// @throws Error if the loss becomes non-finite, or the ranks' parameters differ
     std::optional<Metrics> train_epoch(const std::function<bool()>& goes_on = [] { return true; });
 
-    /// Nothing without test data.
+    /// Nothing if there is no test data.
     std::optional<Metrics> test();
 
-    /// What a checkpoint of this moment says besides its tensors, which are those of state().
+    /// The header of a checkpoint taken now; its tensors are those of state().
     CheckpointHeader header() const;
     const State& state() const { return state_; }
 
@@ -120,16 +120,16 @@ class Trainer {
     /// Of the epoch in progress.
     std::int64_t epoch_steps_done() const { return epoch_step_; }
     std::int64_t steps_per_epoch() const { return train_feeder_->steps(); }
-    /// Mean over what this rank has trained of the epoch, by this process; none: nothing yet.
+    /// Mean over the samples of the epoch that this process has trained on; nothing: none yet.
     std::optional<double> loss_so_far() const;
-    /// Of the same, the sum, and its samples.
+    /// The sum of the same losses, and the number of samples.
     double loss_sum_so_far() const { return loss_so_far_; }
     std::int64_t samples_so_far() const { return samples_so_far_; }
-    /// From now on ranks compare after each epoch who waited for whom. On all ranks alike; with servers
-    /// nothing.
+    /// Makes ranks measure after each epoch which of them waited for which. Call on all ranks; no effect with
+    /// servers.
     void watch_waits() { watches_waits_ = !has_servers(); }
     bool watches_waits() const { return watches_waits_; }
-    /// Of all steps by this process. Waiting is a part of `communicate` where nobody compares.
+    /// Of all steps by this process. If waits are not watched, `communicate` includes waiting.
     const PhaseTimes& times() const { return phases_.times(); }
     std::int64_t local_batch() const { return train_feeder_->local_batch(); }
     std::int64_t global_batch() const { return global_batch_; }
@@ -138,18 +138,19 @@ class Trainer {
     const Executor& executor() const { return trainer_; }
     bool has_servers() const { return servers_ != nullptr; }
 
-    /// The servers' tables count a day for each epoch. @param shrinks as ServerConnection::begin_day()
+    /// Advances the day of the servers' tables, one day per epoch. @param shrinks as
+    /// ServerConnection::begin_day()
     void begin_day(bool shrinks);
 
-    /// Not collective. There must be servers.
+    /// Requires servers. Not collective.
     ServerCounts server_counts() const { return servers_->counts(); }
 
-    /// Nothing can be trained or tested any more.
+    /// Disconnects from the servers; no training or testing afterwards.
     void leave_servers();
     std::uint64_t checksum() const { return parameters_checksum(state_); }
 
   private:
-    /// Of this rank's samples.
+    /// Sums over this rank's samples.
     struct Sums {
         double loss = 0;
         double correct = 0;
@@ -157,9 +158,10 @@ class Trainer {
     };
 
     ExecutorOptions training_options(const TrainSettings& settings, const Options& options) const;
-    /// Of asynchronous jobs: all trainers have the parameters that all of them made.
+    /// In asynchronous jobs: waits for the pushes of all trainers, then pulls the resulting parameters.
+    /// Collective.
     void meet_at_servers();
-    /// The same with or without servers.
+    /// Makes the parameters the same on all ranks, with or without servers. Collective.
     void synchronize();
     void train_step();
     void train_last_step();
@@ -172,20 +174,20 @@ class Trainer {
     void take_sums(const CheckpointHeader& header);
 
     Communicator communicator_;
-    std::unique_ptr<ServerConnection> servers_;  ///< or none
+    std::unique_ptr<ServerConnection> servers_;  ///< may be null
     bool is_async_ = false;
     bool leaves_out_not_finite_;
-    std::map<std::string, std::string> job_;  ///< what a checkpoint of this job belongs to
+    std::map<std::string, std::string> job_;  ///< identifies the job in its checkpoints
     std::unique_ptr<const Task> task_;
     std::uint64_t seed_;
     Shares shares_;
     std::int64_t global_batch_;
     std::unique_ptr<Feeder> train_feeder_;
-    std::unique_ptr<Feeder> test_feeder_;  ///< or none
+    std::unique_ptr<Feeder> test_feeder_;  ///< may be null
     Model model_;
     State state_;
     Executor trainer_;
-    std::optional<Executor> last_trainer_;  ///< of TrainingPlan::last_model
+    std::optional<Executor> last_trainer_;  ///< for TrainingPlan::last_model
     Executor tester_;
     std::int64_t epoch_ = 0;
     std::int64_t step_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Where a Trainer stands, for checkpoints.
+// Trainer: writing and reading the training state of checkpoints.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -49,7 +49,7 @@ void Trainer::go_on_from(const CheckpointHeader& header) {
 
 void Trainer::resume_rows(const std::filesystem::path& folder,
                           const std::function<void(const std::string&)>& warn) {
-    if (servers_->trainer_rows().optimizer.empty()) return;  // no optimizer of rows keeps anything
+    if (servers_->trainer_rows().optimizer.empty()) return;  // the optimizers of rows have no state
     const auto file = folder / rows_file(communicator_.rank(), communicator_.size());
     if (!communicator_.all(std::filesystem::exists(file))) {
         if (communicator_.rank() == 0)

@@ -28,7 +28,7 @@
 namespace dtrain::native {
 namespace {
 
-/// A path as somebody would type it in the current folder.
+/// The path as one would type it in the current folder.
 std::string from_here(const std::filesystem::path& path) {
     if (path.is_relative()) return path.string();
     std::error_code failed;

@@ -11,10 +11,10 @@
 
 namespace dtrain::native {
 
-/// Trains as the options say, from job file to last checkpoint. Collective.
+/// Runs a training job according to the options, from job file to last checkpoint. Collective.
 /// @param command how the program was called, for advice
-/// @return the exit status: 0, or status_later when the job was asked to stop (SIGUSR1, --time-limit)
-/// @throws UsageError on all ranks before anything has been written, Error.
+/// @return exit status: 0, or status_later if the job was asked to stop (SIGUSR1, --time-limit)
+/// @throws UsageError on all ranks before anything has been written; Error
 int train(const Options& options, const Communicator& world, const std::string& command,
           const Console& console);
 

@@ -30,7 +30,7 @@ double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Finds out before hours of training that nobody may write there. Rank 0 only.
+/// Fails early if nobody may write into the folder, rather than after hours of training. Rank 0 only.
 bool check_writable(const std::filesystem::path& folder) {
     if (const auto failed = make_writable_folder(folder))
         throw UsageError(
@@ -42,7 +42,7 @@ std::optional<Clock::duration> in_ticks(const std::optional<Minutes>& minutes) {
     return minutes ? std::optional(std::chrono::duration_cast<Clock::duration>(*minutes)) : std::nullopt;
 }
 
-/// A job's epochs, with its checkpoints between and within them.
+/// Runs a job's epochs, with checkpoints between and within them.
 class Training {
   public:
     Training(const Job& job, const Options& options, Trainer& trainer, const Communicator& world,
@@ -108,7 +108,7 @@ class Training {
         clock_.note_checkpoint(Clock::now());
     }
 
-    /// For some rank. Collective.
+    /// On any rank. Collective.
     bool time_is_up() const {
         return clock_.is_on() && world_.max(std::int64_t{clock_.is_due(Clock::now())}) != 0;
     }
@@ -170,7 +170,7 @@ class Training {
     std::int64_t steps_at_start_;
 };
 
-/// What the console says after the last epoch, or when training was stopped in time.
+/// Prints the summary after the last epoch, or after training was stopped early.
 int conclude(bool is_complete, const Training& training, const Trainer& trainer,
              const std::optional<double>& best_auc, int ranks, const Console& console) {
     if (!is_complete) {

@@ -16,15 +16,15 @@
 
 namespace dtrain::native {
 
-/// Trains with what was read. Collective over the ranks that train.
-/// @param resumed the checkpoint that it goes on from, if it does
-/// @return 0, or status_later when the job was stopped in time
-/// @throws UsageError on all ranks when no checkpoints can be written, Error
+/// Trains with the input that was read. Collective over the training ranks.
+/// @param resumed the checkpoint from which it resumes, if any
+/// @return 0, or status_later if the job was stopped early
+/// @throws UsageError on all ranks if no checkpoints can be written; Error
 int train_with(const JobInput& input, Trainer& trainer, const std::optional<std::filesystem::path>& resumed,
                const Options& options, const Communicator& trainers, const JobRanks& ranks,
                const Console& console);
 
-/// The time of every operator on this rank.
+/// Prints the time per operator on this rank.
 void print_profile(const Trainer& trainer, const Communicator& trainers, const Console& console);
 
 }  // namespace dtrain::native

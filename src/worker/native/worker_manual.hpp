@@ -6,10 +6,10 @@
 
 namespace dtrain::native {
 
-/// dtrain-worker.1: its own options, and those of the job that it becomes.
+/// dtrain-worker.1: its own options, and those of the job that it runs.
 std::string manual_page();
 
-/// What completes both.
+/// The shell completion script for both sets of options.
 /// @param shell "bash" or "zsh"
 std::string completion_script(const std::string& shell);
 
