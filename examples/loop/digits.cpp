@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Handwritten digits with a user-defined training loop, from docs/guide.md: a static program, made data
+// Handwritten digits with a user-defined training loop, from docs/programs.md: a static program, made data
 // parallel and run by an Executor. The same program runs on one rank (./loop digits.h5) and on many (mpirun
 // -np 2 ./loop digits.h5).
 #include <algorithm>

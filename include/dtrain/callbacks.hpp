@@ -323,7 +323,7 @@ class RunRecord : public Callback {
     std::chrono::steady_clock::time_point begin_;
 };
 
-/// Appends lines of JSON to a file: docs/guide.md, "Seeing what a job does".
+/// Appends lines of JSON to a file: docs/following.md, "JSON lines".
 class JsonLines final : public RunRecord {
   public:
     explicit JsonLines(const std::filesystem::path& file, const RowOptions& rows = {});

@@ -29,7 +29,7 @@
 #include <dtrain/tensor.hpp>
 
 /// Training without a hand-written loop: a network, a loss and samples. The same program trains on one rank
-/// and on many: docs/guide.md, "Model".
+/// and on many: docs/programs.md, "Model".
 namespace dtrain {
 
 /// A variable that has a value for every sample: an input of the network or a label.

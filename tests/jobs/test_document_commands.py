@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of README.md and docs/*.md: blocks `sh`, and the lines of blocks `console` behind a prompt.
+"""The commands of README.md and of the pages below docs/: blocks `sh`, and the lines of blocks `console` behind a prompt.
 
 They are typed in the order of their page into one folder, which has what the page speaks of, and each must end well. What
 cannot be done here, or not by a test, is named in the comment before the block (`<!-- test: stand-ins sbatch -->`), with its
@@ -222,7 +222,7 @@ def digits_job(folder):
 PREPARED = {
     "docs/checkpoints.md": digits_job,
     "docs/data.md": clicks_in_a_cache,
-    "docs/guide.md": clicks,
+    "docs/native-jobs.md": clicks,
     "docs/servers.md": lambda folder: clicks(folder, "\n[servers]\ncount = 2\n"),
 }
 PAGES = sorted({block.page for block in BLOCKS})
@@ -256,7 +256,7 @@ def a_job_that_runs(folder, variables):
         child.wait(60)
 
 
-BESIDE = {"docs/guide.md": a_job_that_runs}
+BESIDE = {"docs/following.md": a_job_that_runs}
 
 
 @pytest.mark.parametrize("page", PAGES)

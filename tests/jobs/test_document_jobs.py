@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The job files of README.md and docs/*.md, and what else is no code: other languages are all listed.
+"""The job files of README.md and of the pages below docs/, and what else is no code: other languages are all listed.
 
 A block of TOML is a part of a job: `<!-- test: in ctr.toml -->` before it says that its tables replace those of examples/ctr.toml.
 Such a job trains for an epoch on small data of the kind that the page speaks of.
@@ -21,6 +21,7 @@ BLOCKS = all_blocks("toml")
 LANGUAGES = {
     "cpp": "test_document_programs.py", "sh": "test_document_commands.py", "console": "test_document_commands.py", "toml": "here",
     "yaml": "here", "diff": "test_tutorial.py compares it with the programs",
+    "mermaid": "nothing can be run: pictures that GitHub draws",
     "text": "nothing can be run: what programs print, and trees of folders",
 }
 # Folders of the pages that are nobody's here.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ of README.md and docs/*.md compiles, or stands in a program that other tests compile and run.
+"""The C++ of README.md and of the pages below docs/ compiles, or stands in a program that other tests compile and run.
 
 Oracle: the compiler, with what pkg-config says to somebody who writes such a program. tests/support/documents.py says how a
 block names what is around it.
@@ -98,9 +98,9 @@ def test_every_program_that_is_named_has_a_block():
     assert RUN_BY.keys() == {block.named("of")[0] for block in BLOCKS if block.named("of")}
 
 
-@pytest.mark.parametrize("page", ["docs/guide.md", "docs/guide.zh.md"])
+@pytest.mark.parametrize("page", ["docs/programs.md", "docs/zh/programs.md"])
 def test_programs_have_the_lines_that_are_said(page):
-    said = re.findall(r"\]\(\.\./(examples/\S+\.cpp)\)\s+(?:is|does so in|是|用)\s+(\d+) (?:lines|行)", (ROOT / page).read_text())
+    said = re.findall(r"\]\((?:\.\./)+(examples/\S+\.cpp)\)\s+(?:is|does so in|是|用)\s+(\d+) (?:lines|行)", (ROOT / page).read_text())
     assert len(said) == 3, said
     for file, lines in said:
         assert len((ROOT / file).read_text().splitlines()) == int(lines), file

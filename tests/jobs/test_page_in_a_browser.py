@@ -374,5 +374,5 @@ def test_the_pictures_in_docs_are_those_of_the_script():
     for name, png in kept.items():
         _, job, view = name.removesuffix(".png").split("-")
         assert size_of(png)[0] == page_pictures.VIEWS[view]["width"] and 300 < size_of(png)[1] <= page_pictures.longest(job), name
-    guide = (ROOT / "docs/guide.md").read_text()
+    guide = (ROOT / "docs/following.md").read_text()
     assert all(f"(pictures/{name})" in guide for name in kept)

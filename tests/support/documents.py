@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The fenced code blocks of README.md and docs/*.md, as values.
+"""The fenced code blocks of README.md and of the pages below docs/, as values.
 
 A comment right before a block says what a test needs to know of it: `<!-- test: in gpu.cpp -->`. The words are those of
 the block's language:
@@ -15,8 +15,9 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# docs/guide.zh.md has the blocks of docs/guide.md: tests/support/test_guides.py.
-PAGES = [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs/guide.zh.md"})]
+# Those in Chinese have the blocks of the English ones: tests/support/test_guides.py.
+CHINESE = {ROOT / "docs/guide.zh.md", *(ROOT / "docs/zh").glob("*.md")}
+PAGES = [ROOT / "README.md", *sorted(set((ROOT / "docs").rglob("*.md")) - CHINESE)]
 
 FENCE = re.compile(r" {0,3}```(.*)")
 NOTE = re.compile(r"<!-- test: (.+) -->")

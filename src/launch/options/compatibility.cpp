@@ -78,13 +78,13 @@ constexpr std::array features{
     F{"a host name that begins or ends in letters of \"etcd\"", Answer::done, "stays as it is (Paddle cuts it)"},
     F{"operators `gen_comm_id`, `gen_nccl_id`, `c_comm_init`", Answer::done, "in C++: nccl_communicator(), whose id goes over MPI; has not run on a GPU yet (nccl.md)"},
     F{"transpiler mode `nccl2`", Answer::done, "its programs are data parallel ones (servers.md), on CPUs or GPUs (gpu.md)"},
-    F{"transpiler `collective_mode`", Answer::done, "`grad_allreduce`, and `local_sgd` with a number of steps (guide.md)"},
+    F{"transpiler `collective_mode`", Answer::done, "`grad_allreduce`, and `local_sgd` with a number of steps (native-jobs.md)"},
     F{"nodes that meet at `--master`", Answer::done, "node 0's launcher listens there"},
     F{"each node executes the script and the arguments of its own command line, in its own folder", Answer::done, "where a launcher runs there; nodes reached by ssh or a scheduler run node 0's"},
     F{"auto-mapping", Answer::done, "with a --rank_mapping_file; Paddle's planner, which makes one, is not part of dtrain"},
     F{"auto-tuner", refused, "it is Paddle's own; --auto_parallel_config is handed on"},
 };
-// C++ interfaces in place of Python: see docs/layers.md, spawn.md and guide.md.
+// C++ interfaces in place of Python: see docs/layers.md, spawn.md and programs.md.
 constexpr std::array interfaces{
     F{"`paddle.Model`: prepare, fit, evaluate, predict, save, load", Answer::done, "`dtrain::Model`; a batch is that of all ranks together"},
     F{"`paddle.callbacks`: `ModelCheckpoint`, `EarlyStopping`, `LRScheduler`, `ReduceLROnPlateau`, `ProgBarLogger`, `VisualDL`", Answer::done, "`Checkpoints`, `EarlyStop`, a schedule for `prepare()` or `RateFunction`, `ReduceOnPlateau`, `ProgressBar`, `TensorBoard`; the rate is in checkpoints"},
@@ -168,7 +168,7 @@ status 2; *refused*: likewise, for good. "since" is the Paddle release that has 
     out +=
         "\n### Static graph and fleet\n\n`fluid`, `paddle.static`, `paddle.distributed.fleet`; the names of "
         "dtrain are "
-        "of its namespace `dtrain`. A whole program: [guide.md](guide.md#a-loop-of-your-own).\n\n"
+        "of its namespace `dtrain`. A whole program: [programs.md](programs.md#a-loop-of-your-own).\n\n"
         "| Paddle, in Python | dtrain, in C++ | |\n|---|---|---|\n";
     out += rows(static_program_features());
     return out;
