@@ -17,8 +17,8 @@
 #include "cluster/address.hpp"
 #include "launch/options/command_table.hpp"
 #include "launch/options/option_table.hpp"
+#include "launch/options/server_options.hpp"
 #include "launch/options/shell_completion.hpp"
-#include "launch/plan/mode.hpp"
 
 namespace dtrain::launch {
 namespace {

@@ -11,46 +11,17 @@
 #include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 
+#include "launch/options/server_options.hpp"
 #include "launch/plan/rendezvous_point.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-/// A given option that implies a mode.
-struct Given {
-    std::string words;  ///< "--server_num 2"
-    bool heterogeneous = false;
-    bool reports_members = true;
-};
-
-std::vector<Given> server_options(const Options& options) {
-    std::vector<Given> given;
-    const auto add = [&](const char* name, const std::string& value, bool heterogeneous = false,
-                         bool reports_members = true) {
-        if (!value.empty())
-            given.push_back({fmt::format("{} {}", name, value), heterogeneous, reports_members});
-    };
-    const auto text = [](std::optional<int> number) {
-        return number ? std::to_string(*number) : std::string();
-    };
-    add("--server_num", text(options.server_num));
-    add("--servers", options.servers);
-    add("--worker_num", text(options.worker_num));
-    add("--workers", options.workers);
-    add("--server_device", options.server_device == Options().server_device ? "" : options.server_device,
-        false, false);
-    add("--heter_worker_num", options.heter_worker_num, true);
-    add("--heter_workers", options.heter_workers, true);
-    add("--heter_devices", options.heter_devices, true);
-    add("--http_port", text(options.http_port), false, false);
-    return given;
-}
-
 void refuse_server_options(const Options& options, RunMode mode) {
     for (const auto& option : server_options(options))
         if (!has_servers(mode) || (option.heterogeneous && mode != RunMode::heterogeneous))
             throw UsageError(fmt::format("{} belongs to --run_mode {}, not to {}; remove one of them",
-                                         option.words, option.heterogeneous ? "ps-heter" : "ps",
+                                         option.text, option.heterogeneous ? "ps-heter" : "ps",
                                          to_string(mode)));
 }
 
@@ -77,8 +48,8 @@ void refuse_collective_options(const Options& options) {
 void require_members(const Options& options, RunMode mode) {
     const auto need = [&](bool given, const char* what, const char* number, const char* list) {
         if (given) return;
-        const auto told = options.run_mode.empty() ? server_options(options).front().words
-                                                   : "--run_mode " + to_string(mode);
+        const auto told =
+            options.run_mode.empty() ? server_options(options).front().text : "--run_mode " + to_string(mode);
         throw UsageError(
             fmt::format("{} makes this a parameter-server job, which needs {}: {} N on this "
                         "machine, or {} ip:port,...",
@@ -98,7 +69,8 @@ RunMode mode_given(const Options& options) {
     if (options.run_mode == "rpc") return RunMode::rpc;
     const auto given = server_options(options);
     if (given.empty()) return RunMode::collective;
-    return std::any_of(given.begin(), given.end(), [](const Given& option) { return option.heterogeneous; })
+    return std::any_of(given.begin(), given.end(),
+                       [](const ServerOption& option) { return option.heterogeneous; })
                ? RunMode::heterogeneous
                : RunMode::parameter_server;
 }
@@ -137,13 +109,6 @@ RunMode decide_mode(const Options& options) {
                         "and --heter_workers",
                         options.nnodes));
     return mode;
-}
-
-bool has_one_server_and_worker(const Options& options) {
-    const auto given = server_options(options);
-    return options.run_mode == "ps" && std::all_of(given.begin(), given.end(), [](const Given& option) {
-               return !option.heterogeneous && !option.reports_members;
-           });
 }
 
 bool runs_once_on_cloud(const Options& options, const Environment& environment) {

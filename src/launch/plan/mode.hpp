@@ -25,10 +25,6 @@ bool has_servers(RunMode mode);
 /// @throws UsageError for an option that does not belong to the mode, or a missing one that the mode needs.
 RunMode decide_mode(const Options& options);
 
-/// Whether the options are "--run_mode ps script" without any option for servers or workers: one of each, as
-/// with Paddle.
-bool has_one_server_and_worker(const Options& options);
-
 /// Whether PaddleCloud assigns each process its part of a parameter-server job: the script then runs once,
 /// directly, with the platform's variables.
 bool runs_once_on_cloud(const Options& options, const Environment& environment);

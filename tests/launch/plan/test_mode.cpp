@@ -8,6 +8,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "launch/options/server_options.hpp"
 #include "launch/plan/mode.hpp"
 #include "support/refuses.hpp"
 
