@@ -156,14 +156,14 @@ TEST_F(CoordinatorTest, ANodeIsThereOnlyOnce) {
     EXPECT_EQ(first.get().status, 0);
 }
 
-TEST_F(CoordinatorTest, AAgentWithAnotherKeyLearnsHowToCopyIt) {
+TEST_F(CoordinatorTest, AnAgentWithAnotherKeyLearnsHowToCopyIt) {
     auto agent = started(node(1, other));
     serve_to_the_end_of(agent);
     EXPECT_THAT(tests::message_of([&] { agent.get(); }), HasSubstr("dtrain-launch key show"));
     EXPECT_FALSE(coordinator_->here(1));
 }
 
-TEST_F(CoordinatorTest, AAgentLeavesWhenItMust) {
+TEST_F(CoordinatorTest, AnAgentLeavesWhenItMust) {
     std::atomic<bool> must_leave = false;
     auto options = node(1);
     options.must_leave = [&] { return must_leave.load(); };
@@ -178,14 +178,14 @@ TEST_F(CoordinatorTest, AAgentLeavesWhenItMust) {
     EXPECT_FALSE(coordinator_->here(1));
 }
 
-TEST_F(CoordinatorTest, AAgentNeedsNoCoordinatorToLeave) {
+TEST_F(CoordinatorTest, AnAgentNeedsNoCoordinatorToLeave) {
     coordinator_.reset();
     auto options = node(1);
     options.must_leave = [] { return true; };
     EXPECT_TRUE(started(options).get().left);
 }
 
-TEST_F(CoordinatorTest, AAgentThatLosesItsCoordinatorSaysSo) {
+TEST_F(CoordinatorTest, AnAgentThatLosesItsCoordinatorSaysSo) {
     auto agent = started(node(1));
     serve_until([&] { return coordinator_->here(1); });
     std::promise<void> accepted;
@@ -233,7 +233,7 @@ class RemoteShell {
     FrameReader frames_{max_message};
 };
 
-TEST_F(CoordinatorTest, AAgentIsWelcomedOnceWhereTheJobIsStartedAgain) {
+TEST_F(CoordinatorTest, AnAgentIsAcceptedOnceWhereTheJobIsStartedAgain) {
     std::atomic<int> welcomes = 0;
     auto options = node(1);
     options.accepted = [&](const Accepted&) { ++welcomes; };
@@ -245,7 +245,7 @@ TEST_F(CoordinatorTest, AAgentIsWelcomedOnceWhereTheJobIsStartedAgain) {
     EXPECT_EQ(welcomes, 1);
 }
 
-TEST_F(CoordinatorTest, AnAgentOfANodeWithoutAAgentUsesSsh) {
+TEST_F(CoordinatorTest, AnAgentOfANodeWithoutAnAgentUsesSsh) {
     coordinator_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
     RemoteShell remote_shell(remote_shells());
     remote_shell.ask("127.1.0.2", "orted");
@@ -309,7 +309,7 @@ std::string printed_until_the_end(RemoteShell& remote_shell, Reactor& reactor) {
     return text;
 }
 
-class AgentsTest : public testing::Test {
+class RemoteShellsTest : public testing::Test {
   protected:
     void ask() {
         shell_.ask("b", "orted");
@@ -335,19 +335,19 @@ class AgentsTest : public testing::Test {
                                 {.asked = [this](int remote_shell, const RunOn&) { asked_ = remote_shell; },
                                  .gone = [this](int) { asked_.reset(); },
                                  .make_room = [] { return false; }}};
-    RemoteShell agent_{(folder_ / "remote_shells").string()};
+    RemoteShell shell_{(folder_ / "remote_shells").string()};
 };
 
-TEST_F(AgentsTest, WhatAnAgentDoesNotTakeAtOnceWaitsForIt) {
+TEST_F(RemoteShellsTest, WhatAnAgentDoesNotTakeAtOnceWaitsForIt) {
     ask();
     const auto all = say(300);  // more than a socket holds
-    EXPECT_EQ(printed_until_the_end(agent_, reactor_), all);
+    EXPECT_EQ(printed_until_the_end(shell_, reactor_), all);
 }
 
-TEST_F(AgentsTest, OfMuchOutputOfADaemonTheEndIsLeftOut) {
+TEST_F(RemoteShellsTest, OfMuchOutputOfADaemonTheEndIsLeftOut) {
     ask();
     const auto all = say(2000);
-    const auto printed = printed_until_the_end(agent_, reactor_);
+    const auto printed = printed_until_the_end(shell_, reactor_);
     const std::string remark = "[some output is left out]\n";
     ASSERT_THAT(printed, testing::EndsWith(remark));
     EXPECT_EQ(all.substr(0, printed.size() - remark.size()),
@@ -355,9 +355,9 @@ TEST_F(AgentsTest, OfMuchOutputOfADaemonTheEndIsLeftOut) {
     EXPECT_LT(printed.size(), all.size() / 2);
 }
 
-TEST_F(AgentsTest, OneThatIsGoneIsToldNothing) {
+TEST_F(RemoteShellsTest, OneThatIsGoneIsToldNothing) {
     ask();
-    agent_ = RemoteShell((folder_ / "remote_shells").string());
+    shell_ = RemoteShell((folder_ / "remote_shells").string());
     const int gone = *asked_;
     say(300);
     for (int count = 0; asked_ && count < 1000; ++count) reactor_.wait(milliseconds(20));

@@ -166,7 +166,7 @@ TEST_F(HostilePeers, ACoordinatorServesItsOtherAgentsAndAgents) {
     EXPECT_EQ(agent.outcome()->text, "over");
 }
 
-TEST_F(HostilePeers, AAgentEndsByAReasonAndRunsNothing) {
+TEST_F(HostilePeers, AnAgentEndsByAReasonAndRunsNothing) {
     auto listener = listen_at("127.0.0.1", 0);
     const int port = port_of(listener);
     const auto proof = folder_ / "was-run";

@@ -135,7 +135,7 @@ TEST_F(TimeoutTest, FiveHundredAgentsWaitTenMinutesForTheLastNode) {
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST_F(TimeoutTest, AAgentThatSaysNothingIsLost) {
+TEST_F(TimeoutTest, AnAgentThatSaysNothingIsLost) {
     add_agents(2);
     serve_until_all_are_here();
     now_ += max_silence / 2;
@@ -157,7 +157,7 @@ TEST_F(TimeoutTest, ACoordinatorThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
     EXPECT_EQ(agents_here(), 3u);
 }
 
-TEST_F(TimeoutTest, AAgentLosesACoordinatorThatSaysNothing) {
+TEST_F(TimeoutTest, AnAgentLosesACoordinatorThatSaysNothing) {
     add_agents(1);
     serve_until_all_are_here();
     now_ += max_silence - seconds(1);
@@ -239,7 +239,7 @@ class FewDescriptors {
 };
 
 /// Time does not pass here: nobody is thrown out because he was slow.
-TEST_F(TimeoutTest, AAgentGetsInBehindMoreStrangersThanThereAreDescriptors) {
+TEST_F(TimeoutTest, AnAgentGetsInBehindMoreStrangersThanThereAreDescriptors) {
     std::vector<FileDescriptor> strangers;
     for (int count = 0; count < 60; ++count) strangers.push_back(connected());
     add_agents(2);

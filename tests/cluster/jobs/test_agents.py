@@ -326,7 +326,7 @@ def test_another_job_with_the_nodes_in_opposite_order_is_let_be(follow):
     assert [status for status, _, _ in done] == [0, 0, 0, 0], done
 
 
-def test_a_agent_is_told_its_servers_and_workers(follow):
+def test_an_agent_is_told_its_servers_and_workers(follow):
     follow.job.script("train.py", "print('up')\n")
     a, b = follow.cluster.addresses(2).split(",")
     done = ends(follow.launch("--servers", f"{a}:6270,{b}:6270", "--workers", f"{a}:6271,{b}:6271,{a}:6272,{b}:6272", "train.py"))
@@ -409,7 +409,7 @@ def test_a_key_that_others_can_read_is_refused(follow):
         assert status == 2 and f"chmod 600 {key}" in err
 
 
-def test_a_signal_to_a_agent_stops_the_job_in_peace(follow):
+def test_a_signal_to_an_agent_stops_the_job_in_peace(follow):
     follow.job.script("train.py", "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: (print('bye', flush=True), "
                       "sys.exit(0)))\nprint('up', flush=True)\ntime.sleep(1000)\n")
     launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "train.py")
@@ -422,7 +422,7 @@ def test_a_signal_to_a_agent_stops_the_job_in_peace(follow):
         assert "bye" in follow.job.log(rank)
 
 
-def test_a_agent_that_is_killed_ends_the_job(follow):
+def test_an_agent_that_is_killed_ends_the_job(follow):
     follow.job.script("train.py", SLEEP)
     launchers = follow.launch("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1, "--grace", 1, "train.py",
                               nodes=(1, 2, 3))

@@ -157,7 +157,7 @@ def test_newcomers_are_taken_in_and_survivors_keep_their_ranks(elastic):
     one.finish()
 
 
-def test_a_agent_that_leaves_ends_its_ranks_first(elastic):
+def test_an_agent_that_leaves_ends_its_ranks_first(elastic):
     one = elastic("1:2")
     one.join(1)
     one.wait_for("node1")

@@ -43,7 +43,7 @@ std::string reason(const link::Admission& admission) {
     return refused == nullptr ? "" : refused->reason;
 }
 
-TEST(JoinRequest, SaysWhatAAgentIsAndHas) {
+TEST(JoinRequest, SaysWhatAnAgentIsAndHas) {
     const auto request = join_request_of_second();
     EXPECT_EQ(request.host_name, "b");
     EXPECT_EQ(request.address, "10.0.0.2");
