@@ -130,7 +130,8 @@ def changed(copy, build, room, file, tests):
             opened.write("// changed\n")
         ninja = copy.ninja(build, targets)
         steps.append(steps_of(ninja.output))
-        tested = run(["meson", "test", "-C", build, "--no-rebuild", *tests], limit=LIMIT)
+        tested = run(["meson", "test", "-C", build, "--no-rebuild", "--num-processes", str(len(os.sched_getaffinity(0)) + 2), *tests],
+                     limit=LIMIT)  # as many as tests/run starts: some only wait
         return ninja.seconds + tested.seconds
 
     watched = Watched(measure, lambda: steps[-1])

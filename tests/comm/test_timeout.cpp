@@ -8,12 +8,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dtrain/mpi_session.hpp>
+
 #include "comm/under_mpirun.hpp"
 #include "support/begun_together.hpp"
 
 namespace dtrain {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 
 struct Reported {
@@ -125,12 +128,20 @@ TEST_P(FirstRankBeforeItsFirstOperation, IsNamedAndToldWhatItHasMissed) {
         return under_mpirun(4, "late_first",
                             {{"DTRAIN_COMM_TIMEOUT", "2"}, {"DTRAIN_RANKS_PER_NODE", together}});
     });
+    // MPICH with UCX connects two ranks at their first message, when both call MPI: of those that had gone
+    // before the first rank came, it hears nothing from one that had never sent to it.
+    const bool connects_when_asked = MpiSession::library_version().starts_with("MPICH");
     const auto run = runs.of_this_test();
     std::set<int> ranks;
     for (const auto& one : told(run.err)) {
         ranks.insert(one.rank);
         EXPECT_EQ(one.operation, "allreduce") << one.message;
         EXPECT_EQ(one.number, 1) << one.message;
+        if (one.rank == 0 && connects_when_asked) {
+            EXPECT_THAT(one.message,
+                        AnyOf(HasSubstr("came when the others had given up"), HasSubstr("(did not answer)")));
+            continue;
+        }
         EXPECT_EQ(one.missing, " 0");
         EXPECT_THAT(one.message, one.rank == 0 ? HasSubstr("came when the others had given up")
                                                : HasSubstr(GetParam() == "1"
