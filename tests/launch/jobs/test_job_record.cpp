@@ -92,6 +92,15 @@ TEST(JobRecord, FilesOfAFolder) {
     EXPECT_THAT(read_records(jobs), ElementsAre(example()));
 }
 
+TEST(JobRecord, ThoseOfOtherUsersAreNotRead) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root gives files to others";
+    const TemporaryFolder folder;
+    write_record(folder.path(), example());
+    constexpr uid_t other = 65534;
+    ASSERT_EQ(::chown(record_file(folder.path(), example()).c_str(), other, other), 0);
+    EXPECT_THAT(read_records(folder.path()), IsEmpty());
+}
+
 TEST(JobRecord, OneOfAnOlderDtrainIsRead) {
     auto text = to_json(example());
     const std::string newer = R"(,"pid_scope":"boot pid:[1]")";

@@ -49,6 +49,11 @@ TEST(Qstat, TellsWhyAJobWaitsAndWhereItRuns) {
     EXPECT_THAT(parse_qstat("qstat: Unknown Job Id 99.server\n"), IsEmpty());
 }
 
+TEST(Qstat, AJobThatIsExitingHasNotEnded) {
+    EXPECT_EQ(parse_qstat("Job Id: 7.s\n    job_state = E\n").at(0).state, QueuedJob::State::running);
+    EXPECT_EQ(parse_qstat("Job Id: 7.s\n    job_state = F\n").at(0).state, QueuedJob::State::ended);
+}
+
 TEST(Qstat, GoesOnBehindATabulatorWhereALineWouldBeTooLong) {
     // As OpenPBS 23.06 prints it.
     EXPECT_THAT(

@@ -44,6 +44,7 @@ TEST(Engine, RanksBehindSrunAreNeverReachedBySignals) {
 TEST(SlurmStep, IsFoundByItsName) {
     EXPECT_EQ(find_step("12.batch batch\n12.extern extern\n12.3 dtrain.ab\n12.4 dtrain.abc\n", "dtrain.abc"),
               "12.4");
+    EXPECT_EQ(find_step("12.4 dtrain.abc\n12.3 dtrain.ab\n", "dtrain.ab"), "12.3");
     EXPECT_EQ(find_step(" 12.3   dtrain.ab \n", "dtrain.ab"), "12.3");
     for (const char* output :
          {"", "\n", "12.3 dtrain.a\n", "slurm_load_job_steps error: Invalid job id specified\n"})

@@ -283,6 +283,19 @@ TEST(Plan, RanksCountOnAndHaveAPortEach) {
     }
 }
 
+TEST(Plan, EachNodeCountsItsLocalRanksFrom0) {
+    const auto plan =
+        plan_for("--ips 192.168.0.1,192.168.0.2 --nproc_per_node 2", {}, machines::two_sockets());
+    std::vector<int> ranks, local_ranks;
+    for (const auto& node : plan.nodes)
+        for (const auto& rank : node.ranks) {
+            ranks.push_back(rank.rank);
+            local_ranks.push_back(rank.local_rank);
+        }
+    EXPECT_THAT(ranks, ElementsAre(0, 1, 2, 3));
+    EXPECT_THAT(local_ranks, ElementsAre(0, 1, 0, 1));
+}
+
 TEST(Plan, WithTheFirstPortGiven) {
     const auto plan = planned("--start_port 6170 --gpus 2,3", {}, machines::eight_gpus());
     EXPECT_EQ(plan["nodes"][0]["ranks"][0]["endpoint"], "127.0.0.1:6170");

@@ -51,6 +51,37 @@ TEST(Mpirun, WhatIsNoOpenMpi) {
         EXPECT_EQ(parse_mpirun_version(output), std::nullopt) << output;
 }
 
+TEST(Mpirun, RanksThatAreNotNumberedNodeByNodeAreToldTheirHosts) {
+    const Plan plan{.nodes = {{.host = "a", .ranks = {{.rank = 0}, {.rank = 1}, {.rank = 3}}},
+                              {.host = "b", .ranks = {{.rank = 2}}}},
+                    .own_node = 0,
+                    .program = {"train"},
+                    .log_dir = "log",
+                    .working_dir = "/home/ada"};
+    std::vector<std::string> command{"mpirun",
+                                     "--hostfile",
+                                     "h",
+                                     "--bind-to",
+                                     "none",
+                                     "--map-by",
+                                     "slot:OVERSUBSCRIBE",
+                                     "--leave-session-attached"};
+    // A dead node is noticed after 5 s and three answers that do not come within 2 s each.
+    for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+             {"plm_rsh_args", "-o BatchMode=yes -o ConnectTimeout=10 --"},
+             {"oob_tcp_keepalive_time", "5"},
+             {"oob_tcp_keepalive_intvl", "2"},
+             {"oob_tcp_keepalive_probes", "3"}})
+        command.insert(command.end(), {"--mca", name, value});
+    for (const auto& [host, ranks] :
+         std::vector<std::pair<std::string, std::string>>{{"a:2", "2"}, {"b:1", "1"}, {"a:1", "1"}}) {
+        if (command.back() == "train") command.emplace_back(":");
+        command.insert(command.end(), {"--host", host, "--wdir", "/home/ada", "-x", "PATH", "-np", ranks, "w",
+                                       "--log_dir", "log", "--grace", "1", "--", "train"});
+    }
+    EXPECT_EQ(mpirun_command(plan, "h", {.worker = "w"}, {.grace = 1s}, {"PATH"}), command);
+}
+
 TEST(Mpirun, CommandForOpenMpi4And5) {
     EXPECT_THAT(
         mpirun_command(two_ranks(), "/my logs/hostfile", {.worker = "/opt/dtrain/bin/dtrain-worker"},
