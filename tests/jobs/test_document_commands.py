@@ -41,6 +41,7 @@ STAND_INS = {
     "meson": "configures this tree anew, and downloads: tests/jobs/test_packages.py",
     "examples/quickstart": "installs packages and builds everything",
     "tests/run": "runs this test, too",
+    "tests/mutate": "builds the tests of a room again for each fault: tests/support/test_mutations.py",
     "tests/support/openpbs": "builds a PBS server from sources that are not here: tests/support/test_openpbs.py",
     "tests/cluster/jobs/virtual_cluster.py": "stands until somebody ends it: tests/cluster/jobs",
     "benchmarks/run": "takes minutes, and needs a quiet machine: tests/support/test_benchmarks.py",
