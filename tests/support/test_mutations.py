@@ -40,7 +40,7 @@ def test_a_fault_has_nothing_else_and_a_harmless_one_says_why():
 
 
 class Build:
-    """Compiles what has no `error`, and passes what has `good`."""
+    """Compiles what has no `error`; tests pass what has `good`, and hang where it has `endless`."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -48,15 +48,15 @@ class Build:
     def compiles(self, targets):
         return "error" not in self.text()
 
-    def passes(self, tests):
-        return "good" in self.text()
+    def outcome(self, tests):
+        return "hung" if "endless" in self.text() else "passed" if "good" in self.text() else "failed"
 
     def text(self):
         return (self.folder / "a.cpp").read_text()
 
 
 @pytest.mark.parametrize(("old", "new", "result"), [
-    ("good", "bad", "found"), ("other", "bad", "survived"), ("other", "error", "it does not compile"),
+    ("good", "bad", "found"), ("good", "endless", "found as tests hang"), ("other", "bad", "survived"), ("other", "error", "it does not compile"),
     ("x", "y", "its text is not there once"), ("o", "y", "its text is not there once")])
 def test_what_becomes_of_a_fault(tmp_path, old, new, result):
     (tmp_path / "a.cpp").write_text("good other")
