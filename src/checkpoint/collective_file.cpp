@@ -3,8 +3,12 @@
 #include "checkpoint/collective_file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <optional>
+#include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -12,16 +16,15 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/files.hpp"
+
 namespace dtrain::checkpoint {
 namespace {
-
-/// MPI counts are int, and the aggregators of a node buffer what they collect.
-constexpr std::size_t round_bytes = std::size_t{256} << 20;
 
 using Round = std::vector<io::WriteExtent>;
 
 /// Splits the extents into rounds that are written one after the other.
-std::vector<Round> rounds_of(std::span<const io::WriteExtent> extents) {
+std::vector<Round> rounds_of(std::span<const io::WriteExtent> extents, std::size_t round_bytes) {
     std::vector<Round> rounds;
     std::size_t room = 0;
     for (auto rest : extents)
@@ -77,12 +80,32 @@ int write_round(MPI_File file, const Round& round) {
     return set != MPI_SUCCESS ? set : written;
 }
 
+/// The first offset at which the file does not have the extents' bytes.
+std::optional<std::int64_t> first_lost_byte(const FileDescriptor& file,
+                                            std::span<const io::WriteExtent> extents) {
+    std::vector<std::byte> piece(std::size_t{1} << 20);
+    for (const auto& extent : extents)
+        for (std::size_t at = 0; at < extent.bytes; at += piece.size()) {
+            const auto bytes = std::min(piece.size(), extent.bytes - at);
+            const auto offset = extent.offset + static_cast<std::int64_t>(at);
+            const auto got = read_at(file.get(), piece.data(), bytes, offset).value_or(0);
+            const auto* const differs =
+                std::mismatch(piece.data(), piece.data() + got, extent.data + at).first;
+            if (differs != piece.data() + bytes) return offset + (differs - piece.data());
+        }
+    return std::nullopt;
+}
+
 }  // namespace
 
 CollectiveFile::CollectiveFile(Communicator communicator, std::filesystem::path path,
-                               const std::map<std::string, std::string>& hints)
-    : communicator_(std::move(communicator)), path_(std::move(path)) {
-    communicator_.barrier();
+                               const std::map<std::string, std::string>& hints, Reserve reserve)
+    : communicator_(std::move(communicator)), path_(std::move(path)), reserve_(std::move(reserve)) {
+    // MPI_File_open of Open MPI does not return on the others if one rank cannot open the file.
+    std::optional<std::string> error;
+    if (::access(path_.parent_path().c_str(), W_OK | X_OK) != 0)
+        error = fmt::format("cannot write {}: {}", path_.string(), std::generic_category().message(errno));
+    throw_together<Error>(communicator_, error);
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
     for (const auto& [key, value] : hints) MPI_Info_set(info, key.c_str(), value.c_str());
@@ -92,10 +115,40 @@ CollectiveFile::CollectiveFile(Communicator communicator, std::filesystem::path 
     check_together(code, "MPI_File_open");
 }
 
-void CollectiveFile::write(std::span<const io::WriteExtent> extents) {
-    auto rounds = rounds_of(extents);
+void CollectiveFile::write(std::span<const io::WriteExtent> extents, std::size_t round_bytes) {
+    const bool has_room = reserve_together(extents);
+    auto rounds = rounds_of(extents, round_bytes);
     rounds.resize(static_cast<std::size_t>(communicator_.max(static_cast<std::int64_t>(rounds.size()))));
     for (const auto& round : rounds) check_together(write_round(file_, round), "MPI_File_write_at_all");
+    if (has_room) return;
+    check_together(MPI_File_sync(file_), "MPI_File_sync");
+    read_back_together(extents);
+}
+
+bool CollectiveFile::reserve_together(std::span<const io::WriteExtent> extents) const {
+    const auto end = communicator_.max(extents.empty() ? std::int64_t{0}
+                                                       : extents.back().offset +
+                                                             static_cast<std::int64_t>(extents.back().bytes));
+    bool has_room = true;
+    std::optional<std::string> error;
+    if (communicator_.rank() == 0) try {
+            has_room = reserve_(path_, end);
+        } catch (const std::system_error& refused) {
+            error = fmt::format("cannot write {}: no room for {} bytes: {}", path_.string(), end,
+                                refused.code().message());
+        }
+    throw_together<Error>(communicator_, error);
+    return communicator_.all(has_room);
+}
+
+void CollectiveFile::read_back_together(std::span<const io::WriteExtent> extents) const {
+    communicator_.barrier();
+    const FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    std::optional<std::string> error;
+    if (const auto lost = file.valid() ? first_lost_byte(file, extents) : std::optional<std::int64_t>(0))
+        error = fmt::format("cannot write {}: what was written at {} is not there; is the disk full?",
+                            path_.string(), *lost);
+    throw_together<Error>(communicator_, error);
 }
 
 void CollectiveFile::close() {

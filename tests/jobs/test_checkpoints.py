@@ -325,6 +325,7 @@ def test_a_disk_that_is_full_is_told_once(native, small_disk, tmp_path, settings
     assert result.returncode == 1, result.stdout
     complaints = [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
     assert len(complaints) == 1 and "cannot write" in complaints[0] and "No space left" in complaints[0], result.stderr
+    assert [path.name for path in folder.rglob("*.tmp*")] == []
 
 
 @pytest.fixture
