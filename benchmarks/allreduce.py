@@ -39,7 +39,7 @@ def compared(start, size, where, aims, elsewhere=None):
         return turns(lambda: times()[name], float)
 
     for name, aim in aims.items():
-        yield Case(f"{WORDS[name]}, {in_words(size)} on {where}", "calls/s", "higher", of(name), "MPI_Allreduce", of("mpi"),
+        yield Case(f"{WORDS[name]}, {as_text(size)} on {where}", "calls/s", "higher", of(name), "MPI_Allreduce", of("mpi"),
                    aim, repeats=ROUNDS - 1, peer_elsewhere=elsewhere, foreign=True)
 
 
@@ -60,5 +60,5 @@ def rates(output):
     return times
 
 
-def in_words(size):
+def as_text(size):
     return f"{size >> 20} MB" if size >= 1 << 20 else f"{size >> 10} KB"

@@ -85,7 +85,7 @@ def output_of(command):
         return ""
 
 
-def in_words(machine, commit, date):
+def as_text(machine, commit, date):
     """One line above all figures."""
     state = {True: " and changes", False: "", None: ""}[commit["dirty"]]
     return (f"{machine['cores']} cores of {machine['cpu'] or 'an unknown CPU'}, {machine['memory_bytes'] / 2**30:.0f} GiB, "

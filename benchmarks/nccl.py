@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from allreduce import in_words
+from allreduce import as_text
 from harness import Case, Failed, Unavailable, built, figure, mpi_environment, told
 from program_runs import run, why
 
@@ -32,7 +32,7 @@ def compared(program, environment):
     """@param program that does what nccl_allreduce does"""
     gpus, tool = gpus_of(program), find_tool(environment)
     for size in SIZES:
-        yield Case(f"{in_words(size)} on {gpus} GPUs", "GB/s", "higher", own(program, gpus, size), "nccl-tests",
+        yield Case(f"{as_text(size)} on {gpus} GPUs", "GB/s", "higher", own(program, gpus, size), "nccl-tests",
                    peer(tool, gpus, size), AIM, REPEATS, foreign=True)
 
 

@@ -16,16 +16,16 @@ COMMANDS = json.loads((BUILD / "compile_commands.json").read_text())
 # A target, and headers of rooms that it may know and may not know.
 ARROWS = {
     "src/base/libdtrain_base.a.p": (["base/text.hpp"], ["comm/backoff.hpp", "cluster/address.hpp"]),
-    "src/cluster/libdtrain_cluster.a.p": (["cluster/address.hpp", "base/text.hpp"], ["launch/options.hpp"]),
-    "src/comm/libdtrain_comm.a.p": (["comm/backoff.hpp", "base/text.hpp"], ["launch/options.hpp", "program/operators.hpp"]),
+    "src/cluster/libdtrain_cluster.a.p": (["cluster/address.hpp", "base/text.hpp"], ["launch/options/options.hpp"]),
+    "src/comm/libdtrain_comm.a.p": (["comm/backoff.hpp", "base/text.hpp"], ["launch/options/options.hpp", "program/operators.hpp"]),
     "src/io/libdtrain_io.a.p": (["io/shard_plan.hpp"], ["comm/backoff.hpp", "checkpoint/checkpointer.hpp"]),
-    "src/launch/libdtrain_launch.a.p": (["launch/options.hpp", "link/frames.hpp"], ["comm/backoff.hpp", "worker/options.hpp"]),
+    "src/launch/libdtrain_launch.a.p": (["launch/options/options.hpp", "link/frames.hpp"], ["comm/backoff.hpp", "worker/options.hpp"]),
     "src/ps/table/libdtrain_ps_table.a.p": (["ps/table/row_arena.hpp", "kernels/loops.hpp"],
                                             ["kernels/kernel.hpp", "ps/store/table_saver.hpp"]),
     "src/worker/libdtrain_worker.a.p": (["worker/options.hpp", "cluster/address.hpp"],
                                         ["worker/native/options.hpp", "native/options.hpp", "comm/backoff.hpp"]),
     "src/gpu/libdtrain_gpu_stand_in.so.p": (["gpu/stream.hpp", "kernels/data_errors.hpp"], ["program/operators.hpp"]),
-    "tests/comm/test_comm.p": (["comm/backoff.hpp", "support/fuzz.hpp"], ["launch/options.hpp"]),
+    "tests/comm/test_comm.p": (["comm/backoff.hpp", "support/fuzz.hpp"], ["launch/options/options.hpp"]),
 }
 
 

@@ -120,7 +120,7 @@ def test_a_signal_stops_all_programs_in_peace(five, way):
 
 
 @ways
-def test_a_killed_head_leaves_nothing(five, way):
+def test_a_killed_coordinator_leaves_nothing(five, way):
     five.start_until_up(way)
     os.kill(five.children[0].inner, signal.SIGKILL)
     done = five.ends()
@@ -155,7 +155,7 @@ def test_a_cut_cable_names_the_node(five, way):
     assert all(status != 0 for status, _ in done) and "10.77.0.2" in done[0][1] and "rank [1]" in done[0][1], five.told(done)
 
 
-def test_a_killed_follower_names_the_node(five):
+def test_a_killed_agent_names_the_node(five):
     five.start_until_up(AGENTS)
     os.kill(five.children[1].inner, signal.SIGKILL)
     status, err = five.ends()[0]
