@@ -55,7 +55,7 @@ Decision decide_waiting(const Policy& policy, const Nodes& nodes) {
     }
     auto order = rank_order(nodes.previous, nodes.alive, policy.wanted.max);
     const auto not_done = chosen(order, nodes.busy, true);
-    if (!not_done.empty()) return {.reason = "waiting for what still runs on " + listed(not_done)};
+    if (!not_done.empty()) return {.reason = "waiting for ranks that still run on " + listed(not_done)};
     auto reason = fmt::format("ready with hosts [{}]", listed(order));
     return {.what = What::start, .order = std::move(order), .reason = std::move(reason)};
 }

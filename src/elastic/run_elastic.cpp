@@ -125,8 +125,9 @@ class Participation {
             case What::start:
                 if (!first) return std::nullopt;
                 if (seen.is_coordinator() || membership_.become_coordinator()) return start(decision);
-                remind(fmt::format("{} was coordinator and says nothing; waiting until its time is over",
-                                   membership_.seen().view.coordinator));
+                remind(fmt::format(
+                    "{} was the coordinator and does not answer; waiting until its lease has expired",
+                    membership_.seen().view.coordinator));
                 return std::nullopt;
             case What::wait:
             case What::stop:

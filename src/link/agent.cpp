@@ -264,7 +264,7 @@ class Following::State {
 
     template <class Other>
     void take(const Other&) {
-        throw LinkError("node 0 says what only other nodes say");
+        throw LinkError("node 0 sent a message that only other nodes send");
     }
 
     void pass_output(int fd, bool to_stderr) {

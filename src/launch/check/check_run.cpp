@@ -282,7 +282,7 @@ class CheckRun {
         });
         for (const auto& [number, others] : targets) {
             for (const int other : channel(number).awaited)
-                node(number).probes.push_back({.to = other, .error = "it told nothing of it in time"});
+                node(number).probes.push_back({.to = other, .error = "it did not report the result in time"});
             channel(number).awaited.clear();
         }
     }
