@@ -11,7 +11,7 @@
 
 namespace dtrain {
 
-Addresses addresses_of(const std::string& host, int port) {
+Addresses resolved(const std::string& host, int port) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICSERV;

@@ -13,8 +13,8 @@ namespace dtrain {
 /// Those of a host, one or more.
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-/// For TCP. @throws UsageError naming the host when it is not known
-Addresses addresses_of(const std::string& host, int port);
+/// Asks the resolver, for TCP. @throws UsageError naming the host when it is not known
+Addresses resolved(const std::string& host, int port);
 
 /// Non-blocking and close-on-exec; an invalid descriptor, with errno, when there is none.
 FileDescriptor socket_for(const addrinfo& address);

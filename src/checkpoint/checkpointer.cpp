@@ -144,16 +144,6 @@ void Checkpointer::begin_file(const CheckpointHeader& header) {
 
 void Checkpointer::write_together() {
     const auto temporary = io::temporary_path(*path_);
-    try {
-        write_together(temporary);
-    } catch (...) {
-        std::error_code ignored;
-        if (communicator_.rank() == 0) std::filesystem::remove(temporary, ignored);
-        throw;
-    }
-}
-
-void Checkpointer::write_together(const std::filesystem::path& temporary) {
     const bool first = communicator_.rank() == 0;
     throw_together<Error>(communicator_, error_of([&] {
                               if (!first) return;

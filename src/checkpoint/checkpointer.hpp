@@ -50,7 +50,6 @@ class Checkpointer final : public CheckpointWriter {
     std::optional<std::size_t> plan_directory();
     std::optional<std::size_t> plan_file();
     void write_together();
-    void write_together(const std::filesystem::path& temporary);
     /// Created by the first rank, returned on all ranks.
     io::FileLayout make_file(const std::filesystem::path& path) const;
     void begin_shard();

@@ -142,7 +142,6 @@ bool CollectiveFile::reserve_together(std::span<const io::WriteExtent> extents) 
 }
 
 void CollectiveFile::read_back_together(std::span<const io::WriteExtent> extents) const {
-    communicator_.barrier();
     const FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     std::optional<std::string> error;
     if (const auto lost = file.valid() ? first_lost_byte(file, extents) : std::optional<std::int64_t>(0))

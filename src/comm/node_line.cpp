@@ -11,7 +11,7 @@
 
 namespace dtrain::comm {
 
-void first_of_node_reports(std::string_view text, const Environment& environment) {
+void report_once_per_node(std::string_view text, const Environment& environment) {
     if (own_node_rank(environment).value_or(0) == 0)
         write_all(STDERR_FILENO, fmt::format("dtrain: {}\n", text));
 }

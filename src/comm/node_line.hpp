@@ -10,6 +10,6 @@ namespace dtrain::comm {
 
 /// Prints "dtrain: TEXT" on stderr, on one rank of each node, for messages that are the same on all ranks; on
 /// every rank whose local rank is not yet known from a launcher or mpi_world().
-void first_of_node_reports(std::string_view text, const Environment& environment);
+void report_once_per_node(std::string_view text, const Environment& environment);
 
 }  // namespace dtrain::comm

@@ -187,7 +187,7 @@ void Optimizer::step() {
     for (const auto& leaf : content_->leaves) wanted.push_back(leaf->has_gradient);
     if (std::ranges::find(wanted, true) == wanted.end()) throw NoGradientError(no_gradient(content_->leaves));
     if (const auto line = eager::unlisted_line(); !line.empty())
-        comm::first_of_node_reports(line, Environment::of_this_process());
+        comm::report_once_per_node(line, Environment::of_this_process());
     content_->updates_of(wanted).run();
 }
 

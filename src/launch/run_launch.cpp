@@ -37,6 +37,7 @@
 #include "launch/jobs/job_metrics.hpp"
 #include "launch/jobs/run_submit.hpp"
 #include "launch/jobs/running_job.hpp"
+#include "launch/options/begin_log.hpp"
 #include "launch/options/carried.hpp"
 #include "launch/options/elastic_settings.hpp"
 #include "launch/options/paddle_files.hpp"

@@ -220,7 +220,7 @@ void Coordinator::send_to_all(const Message& message) {
     for (const int node : nodes) send(node, message);
 }
 
-void Coordinator::serve_agents(const std::string& path) {
+void Coordinator::serve_remote_shells(const std::string& path) {
     remote_shells_ = std::make_unique<RemoteShells>(
         reactor_, path,
         RemoteShells::Actions{.asked = [this](int shell, const RunOn& wish) { run_on(shell, wish); },

@@ -64,7 +64,7 @@ class Coordinator {
     void send_to_all(const Message& message);
 
     /// Serves mpirun's remote shells at this path, for consecutive runs of mpirun.
-    void serve_agents(const std::string& path);
+    void serve_remote_shells(const std::string& path);
     /// The next mpirun's daemons belong to this job.
     /// @param names the nodes' names in mpirun
     /// @param hosts the nodes' hosts, for ssh

@@ -44,7 +44,7 @@ int result_of_connecting(const FileDescriptor& socket, std::chrono::milliseconds
 
 FileDescriptor listen_at(const std::string& host, int port) {
     // A hosts file may map this machine's own name to 127.0.1.1, which no other node can reach.
-    const auto named = addresses_of(host, port);
+    const auto named = resolved(host, port);
     for (const auto* each = named.get(); each != nullptr; each = each->ai_next) {
         if (is_loopback(*each) && !host.starts_with("127.") && host != "localhost") break;
         auto socket = listen_on(*each, waiting_connections);
@@ -60,7 +60,7 @@ FileDescriptor listen_at(const std::string& host, int port) {
     address.ai_addrlen = sizeof any;
     auto socket = listen_on(address, waiting_connections);
     if (socket.valid() || errno == EADDRINUSE) return socket;
-    return listen_on(*addresses_of("0.0.0.0", port), waiting_connections);  // the machine has no IPv6
+    return listen_on(*resolved("0.0.0.0", port), waiting_connections);  // the machine has no IPv6
 }
 
 FileDescriptor accept_from(const FileDescriptor& listener) {
@@ -73,7 +73,7 @@ bool lacks_resources(int error) {
 
 std::variant<FileDescriptor, std::string> connect_to(const std::string& host, int port,
                                                      std::chrono::milliseconds limit) {
-    const auto addresses = addresses_of(host, port);
+    const auto addresses = resolved(host, port);
     int error = 0;
     for (const auto* each = addresses.get(); each != nullptr; each = each->ai_next) {
         auto socket = socket_for(*each);

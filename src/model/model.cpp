@@ -37,7 +37,7 @@ void warn_that_it_trains_alone(const ModelOptions& options) {
     if (options.trains_alone || ranks == 1 || !comm::is_default(options.communicator) ||
         is_reported.exchange(true))
         return;
-    comm::first_of_node_reports(
+    comm::report_once_per_node(
         fmt::format(
             "each of the {} ranks trains a Model of its own, as it has no ModelOptions::communicator; "
             "give it ParallelEnv::communicator() to train one together, or set "

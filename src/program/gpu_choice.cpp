@@ -32,7 +32,7 @@ std::string why_no_gpu_here() try {
 
 void report_once(const std::string& warning, const Environment& environment) {
     static std::atomic<bool> is_reported = false;
-    if (!warning.empty() && !is_reported.exchange(true)) comm::first_of_node_reports(warning, environment);
+    if (!warning.empty() && !is_reported.exchange(true)) comm::report_once_per_node(warning, environment);
 }
 
 }  // namespace

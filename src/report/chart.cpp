@@ -23,6 +23,7 @@ constexpr std::size_t max_drawn = 700;
 constexpr std::size_t max_listed = 400;
 constexpr std::size_t max_dots = 40;
 constexpr std::size_t max_thick = 200;
+constexpr std::size_t chart_colours = 8;  // of the style sheet, each with dashes of its own
 constexpr double dot = 2.2;
 
 struct Extent {
@@ -51,10 +52,10 @@ bool is_drawn(const ChartPoint& point) {
 /// point.
 std::vector<ChartPoint> fewer(const std::vector<ChartPoint>& points) {
     if (points.size() <= max_drawn) return points;
-    const auto stretch = (2 * points.size() + max_drawn - 1) / max_drawn;
+    const auto segment = (2 * points.size() + max_drawn - 1) / max_drawn;
     std::vector<ChartPoint> out;
-    for (std::size_t first = 0; first < points.size(); first += stretch) {
-        const auto end = std::min(first + stretch, points.size());
+    for (std::size_t first = 0; first < points.size(); first += segment) {
+        const auto end = std::min(first + segment, points.size());
         auto low = first, high = first;
         for (auto at = first; at < end; ++at) {
             if (!is_drawn(points[at])) continue;
@@ -187,19 +188,23 @@ std::vector<double> round_numbers(double low, double high, int max) {
     return out;
 }
 
+std::string line_key(std::size_t number) {
+    return fmt::format(
+        "<svg class=\"key\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"line c{}\" d=\"M0 "
+        "4H22\"/></svg>",
+        number % chart_colours);
+}
+
 std::string chart_svg(const Chart& chart) {
     auto out = Picture(chart).svg();
     out += "<p class=\"legend\">";
     for (std::size_t number = 0; number < chart.lines.size(); ++number) {
         const auto& line = chart.lines[number];
         const auto last = std::ranges::find_if(line.points.rbegin(), line.points.rend(), is_drawn);
-        out += fmt::format(
-            "<button type=\"button\" disabled{} data-sources=\"{}\"><svg class=\"key\" viewBox=\"0 0 22 8\" "
-            "aria-hidden=\"true\"><path "
-            "class=\"line c{}\" d=\"M0 4H22\"/></svg>{} <b>{}</b></button> ",
-            line.run ? fmt::format(" data-run=\"{}\"", *line.run) : "", escaped(source_list(line)),
-            colour_of(line, number), escaped(line.name),
-            last == line.points.rend() ? "-" : number_text(last->y));
+        out += fmt::format("<button type=\"button\" disabled{} data-sources=\"{}\">{}{} <b>{}</b></button> ",
+                           line.run ? fmt::format(" data-run=\"{}\"", *line.run) : "",
+                           escaped(source_list(line)), line_key(colour_of(line, number)), escaped(line.name),
+                           last == line.points.rend() ? "-" : number_text(last->y));
     }
     return out + "</p>";
 }

@@ -23,8 +23,8 @@ struct ChartLine {
     std::optional<std::size_t> run = {};
 };
 
-/// How a line is drawn, of so many ways.
-inline constexpr std::size_t chart_colours = 8;
+/// How the n-th line is drawn, as a short piece of it (SVG) for legends.
+std::string line_key(std::size_t number);
 
 struct Chart {
     std::string title;

@@ -24,17 +24,10 @@ namespace {
 constexpr std::array<std::string_view, 2> names_of_runs{"job", "logs"};
 constexpr std::string_view rate_axis = "samples/s";
 
-std::string colour_key(std::size_t run) {
-    return fmt::format(
-        "<svg class=\"key\" viewBox=\"0 0 22 8\" aria-hidden=\"true\"><path class=\"line c{}\" d=\"M0 "
-        "4H22\"/></svg>",
-        run % chart_colours);
-}
-
 std::string head_of_runs(const std::vector<NamedRun>& runs) {
     std::string out = "<thead><tr><th></th>";
     for (std::size_t number = 0; number < runs.size(); ++number)
-        out += fmt::format("<th>{}{}</th>", colour_key(number), escaped(runs[number].name));
+        out += fmt::format("<th>{}{}</th>", line_key(number), escaped(runs[number].name));
     return out + "</tr></thead>";
 }
 
@@ -148,7 +141,7 @@ std::string legend_of_runs(const std::vector<NamedRun>& runs) {
     std::string out = "<p class=\"legend runs\">";
     for (std::size_t number = 0; number < runs.size(); ++number)
         out += fmt::format("<button type=\"button\" disabled data-run=\"{}\">{}{}</button> ", number,
-                           colour_key(number), escaped(runs[number].name));
+                           line_key(number), escaped(runs[number].name));
     return out + "</p>";
 }
 

@@ -43,11 +43,13 @@ std::string curve_section(const std::vector<Chart>& charts, std::string_view leg
     return out + "</div></section>";
 }
 
+std::string data_begin(std::string_view id) {
+    return fmt::format("<script type=\"application/json\" id=\"{}\">", id);
+}
+
 std::string page_end(std::string_view id, std::string json) {
-    return fmt::format(
-        "</main>\n<script type=\"application/json\" id=\"{}\">{}</script>\n<script>{}</script>\n"
-        "</body>\n</html>\n",
-        id, for_script(std::move(json)), page_script);
+    return fmt::format("</main>\n{}{}{}\n<script>{}</script>\n</body>\n</html>\n", data_begin(id),
+                       for_script(std::move(json)), data_end, page_script);
 }
 
 }  // namespace dtrain::report

@@ -18,6 +18,10 @@ std::string page_begin(std::string_view title);
 /// @param legend of all charts, as HTML
 std::string curve_section(const std::vector<Chart>& charts, std::string_view legend = "");
 
+/// How the script element with this data begins.
+std::string data_begin(std::string_view id);
+inline constexpr std::string_view data_end = "</script>";
+
 /// The end of the page, with its data in a script element "run" or "runs", where page_script looks for them.
 std::string page_end(std::string_view id, std::string json);
 

@@ -20,7 +20,6 @@ namespace dtrain::report {
 namespace {
 
 constexpr std::chrono::seconds between_pages{5};
-constexpr std::size_t max_rows_of_a_kind = 4000;
 constexpr mode_t for_all = 0644, for_the_user = 0600;
 
 void append(const std::filesystem::path& path, const std::string& text) {

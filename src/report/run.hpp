@@ -126,6 +126,9 @@ std::string run_json(const Run& run);
 /// @returns nothing if the text is not valid output of run_json()
 std::optional<Run> parse_run(std::string_view json);
 
+/// How many rows of a kind a page keeps.
+inline constexpr std::size_t max_rows_of_a_kind = 4000;
+
 /// Removes every second row of a kind ("step" or "epoch") while there are more than `max` of that kind; keeps
 /// the last row.
 void thin_out(std::vector<MetricRow>& rows, std::size_t max);

@@ -16,14 +16,13 @@
 
 #include "base/regular_file.hpp"
 #include "base/text.hpp"
+#include "report/page_frame.hpp"
 
 namespace dtrain::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view data_begin = "<script type=\"application/json\" id=\"run\">";
-constexpr std::string_view data_end = "</script>";
 constexpr std::array<std::string_view, 5> keys_of_all_rows{"time", "seconds", "event", "epoch", "step"};
 
 std::string no_run(const std::filesystem::path& file) {
@@ -34,9 +33,10 @@ std::string no_run(const std::filesystem::path& file) {
 
 /// What a page holds as its data; nothing when it is no page of a run.
 std::optional<std::string_view> data_of_page(std::string_view text) {
-    const auto begin = text.find(data_begin);
+    const auto begins = data_begin("run");
+    const auto begin = text.find(begins);
     if (begin == std::string_view::npos) return std::nullopt;
-    text.remove_prefix(begin + data_begin.size());
+    text.remove_prefix(begin + begins.size());
     return text.substr(0, text.find(data_end));
 }
 

@@ -60,7 +60,7 @@ FileDescriptor listen_at(const ListenAddress& address, std::string_view option) 
         throw cannot_listen(option, address, fmt::format("it must be a port in 0..{}", highest_port));
     FileDescriptor socket;
     try {
-        socket = listen_on(*addresses_of(address.host, address.port), waiting_connections);
+        socket = listen_on(*resolved(address.host, address.port), waiting_connections);
     } catch (const UsageError& unknown) {
         throw cannot_listen(option, address, unknown.what());
     }

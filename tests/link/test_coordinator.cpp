@@ -44,7 +44,7 @@ class CoordinatorTest : public testing::Test {
                                  .name = "coordinator",
                                  .admit = [](const JoinRequest& request) { return admit(request); },
                                  .arrived = {}});
-        coordinator_->serve_agents(remote_shells());
+        coordinator_->serve_remote_shells(remote_shells());
     }
 
     static Admission admit(const JoinRequest& request) {
@@ -245,7 +245,7 @@ TEST_F(CoordinatorTest, AnAgentIsAcceptedOnceWhereTheJobIsStartedAgain) {
     EXPECT_EQ(welcomes, 1);
 }
 
-TEST_F(CoordinatorTest, AnAgentOfANodeWithoutAnAgentUsesSsh) {
+TEST_F(CoordinatorTest, ARemoteShellOfANodeWithoutAnAgentUsesSsh) {
     coordinator_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
     RemoteShell remote_shell(remote_shells());
     remote_shell.ask("127.1.0.2", "orted");
@@ -258,7 +258,7 @@ TEST_F(CoordinatorTest, AnAgentOfANodeWithoutAnAgentUsesSsh) {
     EXPECT_EQ(*heard, Message(UseSsh{""}));
 }
 
-TEST_F(CoordinatorTest, AnAgentTakesNoHostForAnOptionOfSsh) {
+TEST_F(CoordinatorTest, ARemoteShellTakesNoHostForAnOptionOfSsh) {
     coordinator_->begin_run({}, {"a", "n2"}, {"a", "-oProxyCommand=sh"});
     const auto ssh = folder_ / "ssh";
     tests::write_bytes(ssh,
@@ -338,7 +338,7 @@ class RemoteShellsTest : public testing::Test {
     RemoteShell shell_{(folder_ / "remote_shells").string()};
 };
 
-TEST_F(RemoteShellsTest, WhatAnAgentDoesNotTakeAtOnceWaitsForIt) {
+TEST_F(RemoteShellsTest, WhatARemoteShellDoesNotTakeAtOnceWaitsForIt) {
     ask();
     const auto all = say(300);  // more than a socket holds
     EXPECT_EQ(printed_until_the_end(shell_, reactor_), all);
@@ -455,7 +455,7 @@ TEST_F(RemoteShellOfRawAgent, LearnsThatItsNodeIsLostWhileItWaits) {
     EXPECT_EQ(std::get<DaemonEnded>(heard).reason, coordinator_->lost().at(1));
 }
 
-TEST_F(CoordinatorTest, AnAgentLearnsThatItsNodeIsLost) {
+TEST_F(CoordinatorTest, ARemoteShellLearnsThatItsNodeIsLost) {
     coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
     std::atomic<bool> must_leave = false;
     auto options = node(1);

@@ -103,11 +103,11 @@ class HostilePeers : public testing::Test {
     tests::TemporaryFolder folder_;
 };
 
-TEST_F(HostilePeers, ACoordinatorServesItsOtherAgentsAndAgents) {
+TEST_F(HostilePeers, ACoordinatorServesItsOtherAgentsAndRemoteShells) {
     auto listener = listen_at("127.0.0.1", 0);
     const int port = port_of(listener);
-    constexpr int good = 1;
-    constexpr int hostile_node = 2;
+    static constexpr int good = 1;
+    static constexpr int hostile_node = 2;
     Coordinator coordinator({.listener = std::move(listener),
                              .key = key,
                              .name = "coordinator",
@@ -116,7 +116,7 @@ TEST_F(HostilePeers, ACoordinatorServesItsOtherAgentsAndAgents) {
                              },
                              .arrived = {}});
     const auto remote_shells = (folder_ / "remote_shells").string();
-    coordinator.serve_agents(remote_shells);
+    coordinator.serve_remote_shells(remote_shells);
     AgentOptions options{
         .coordinator = "127.0.0.1", .port = port, .key = key, .request = {.host_name = "good"}};
     Following agent(options, connected(port));

@@ -27,9 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view compare_word = "compare";
+constexpr std::string_view compare_name = "compare";
 constexpr mode_t for_the_user_alone = 0600;
-constexpr std::size_t max_rows_compared = 4000;  // of a kind, as in the page of a run
 
 struct CompareCommand {
     std::string output;
@@ -38,8 +37,7 @@ struct CompareCommand {
 };
 
 CompareCommand parse_compare(const std::vector<std::string>& arguments) {
-    const auto rows = command_table();
-    const auto& row = *std::ranges::find(rows, compare_word, &CommandRow::name);
+    const auto& row = command_row(compare_name);
     CompareCommand out;
     CLI::App app{std::string(row.help), "dtrain-launch compare"};
     set_usage(app, std::string(row.arguments));
@@ -58,11 +56,11 @@ struct NamedFile {
 };
 
 /// A name of a file may have a '=' in it, too.
-NamedFile named_file(const std::string& word) {
+NamedFile named_file(const std::string& arg) {
     std::error_code none;
-    const auto equals = word.find('=');
-    if (equals == std::string::npos || equals == 0 || fs::exists(word, none)) return {"", word};
-    return {word.substr(0, equals), word.substr(equals + 1)};
+    const auto equals = arg.find('=');
+    if (equals == std::string::npos || equals == 0 || fs::exists(arg, none)) return {"", arg};
+    return {arg.substr(0, equals), arg.substr(equals + 1)};
 }
 
 std::vector<std::string> parts_of(const fs::path& path) {
@@ -97,7 +95,7 @@ std::vector<report::NamedRun> named_runs(const std::vector<NamedFile>& files) {
         auto runs = report::read_runs(files[number].file);
         const auto count = runs.size();
         for (std::size_t of_file = 0; of_file < count; ++of_file) {
-            report::thin_out(runs[of_file].rows, max_rows_compared);
+            report::thin_out(runs[of_file].rows, report::max_rows_of_a_kind);
             named.push_back(
                 {count == 1 ? name : fmt::format("{} ({})", name, of_file + 1), std::move(runs[of_file])});
         }
@@ -108,7 +106,7 @@ std::vector<report::NamedRun> named_runs(const std::vector<NamedFile>& files) {
 }  // namespace
 
 bool is_compare_command(const std::vector<std::string>& arguments) {
-    return !arguments.empty() && arguments.front() == compare_word;
+    return !arguments.empty() && arguments.front() == compare_name;
 }
 
 std::vector<std::string> names_of_files(const std::vector<fs::path>& files) {

@@ -38,14 +38,9 @@ struct JobCommand {
     std::optional<std::string> text;  ///< output of --help
 };
 
-const CommandRow& row_of(std::string_view name) {
-    const auto rows = command_table();
-    return *std::find_if(rows.begin(), rows.end(), [&](const CommandRow& row) { return row.name == name; });
-}
-
 JobCommand parse_job_command(const std::vector<std::string>& arguments) {
     JobCommand out{.name = arguments.front()};
-    const auto& row = row_of(out.name);
+    const auto& row = command_row(out.name);
     CLI::App app{std::string(row.help), "dtrain-launch " + out.name};
     auto* job = app.add_option("JOB", out.job,
                                "Its name as dtrain-launch status shows it, or the scheduler's number");

@@ -20,6 +20,7 @@
 #include "cluster/event.hpp"
 #include "launch/jobs/batch_script.hpp"
 #include "launch/jobs/job_record.hpp"
+#include "launch/options/begin_log.hpp"
 #include "launch/options/option_table.hpp"
 #include "launch/options/settings.hpp"
 #include "launch/plan/program.hpp"
@@ -87,13 +88,6 @@ void remember(Scheduler scheduler, const std::string& number, const Options& opt
 }
 
 }  // namespace
-
-void begin_log(const ParsedOptions& parsed) {
-    set_up_log("dtrain-launch");
-    set_log_level(parsed.options.log_level);
-    for (const auto& notice : parsed.notices) log_warning("{}", notice);
-    for (const auto& hint : parsed.hints) log_info("{}", hint);
-}
 
 void refuse_submit_options(const ParsedOptions& parsed) {
     for (const auto& [name, origin] : parsed.origins) {

@@ -15,9 +15,6 @@ namespace dtrain::launch {
 /// prints how to follow it; with --dry-run it prints the batch script.
 int run_submit(const std::vector<std::string>& arguments, const Environment& environment);
 
-/// Makes the launcher log as the options say, and prints the notices of parsing first.
-void begin_log(const ParsedOptions& parsed);
-
 /// @throws UsageError for an option on the command line that is valid only for `submit`
 void refuse_submit_options(const ParsedOptions& parsed);
 

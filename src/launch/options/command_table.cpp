@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/options/command_table.hpp"
 
+#include <algorithm>
+
 namespace dtrain::launch {
 
 std::span<const CommandRow> command_table() {
@@ -36,6 +38,10 @@ std::span<const CommandRow> command_table() {
          .help = "The key that the launchers of several nodes share"},
     };
     return rows;
+}
+
+const CommandRow& command_row(std::string_view name) {
+    return *std::ranges::find(command_table(), name, &CommandRow::name);
 }
 
 }  // namespace dtrain::launch

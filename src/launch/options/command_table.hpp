@@ -20,6 +20,9 @@ struct CommandRow {
 
 std::span<const CommandRow> command_table();
 
+/// The row of a command, which must be in the table.
+const CommandRow& command_row(std::string_view name);
+
 /// One-sentence description of dtrain-launch, for --help and the manual page.
 inline constexpr std::string_view program_description =
     "Starts a distributed training job: plans ranks, GPUs, cores and ports, starts them through mpirun, "

@@ -86,14 +86,14 @@ void Agents::serve(FileDescriptor listener, Admit admit) {
                                                                         : link::Admission(other_purpose);
             },
         .arrived = [this](int node) { accept_late(node); }});
-    coordinator_->serve_agents(agent_socket());
+    coordinator_->serve_remote_shells(remote_shell_socket());
 }
 
 Agents::~Agents() {
     if (!finished_ && coordinator_) finish(status_failed, "node 0 gave up");
 }
 
-std::string Agents::agent_socket() const {
+std::string Agents::remote_shell_socket() const {
     return folder_.path() + "/rsh";
 }
 
@@ -256,7 +256,7 @@ Environment Agents::for_mpirun(const std::string& remote_shell) const {
     // waiting for one remote shell to end before it starts the next. Inside a batch job it would otherwise
     // start its daemons through the scheduler, and on the scheduler's nodes only.
     const auto nodes = std::to_string(count_);
-    return {{"DTRAIN_AGENT_SOCKET", agent_socket()},
+    return {{"DTRAIN_AGENT_SOCKET", remote_shell_socket()},
             {"OMPI_MCA_plm", "rsh"},
             {"OMPI_MCA_plm_rsh_agent", remote_shell},
             {"OMPI_MCA_plm_rsh_no_tree_spawn", "1"},

@@ -94,7 +94,7 @@ class Agents {
     using Admit = std::function<link::Admission(const link::JoinRequest&)>;
 
     void serve(FileDescriptor listener, Admit admit);
-    std::string agent_socket() const;
+    std::string remote_shell_socket() const;
     std::vector<int> missing() const;
     std::string names_of(const std::vector<int>& nodes) const;
     void accept_late(int node);
