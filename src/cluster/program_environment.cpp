@@ -7,7 +7,7 @@
 #include "base/env_table.hpp"
 #include "base/text.hpp"
 #include "cluster/long_value.hpp"
-#include "cluster/pbs_allocation.hpp"
+#include "cluster/pbs_threads.hpp"
 #include "cluster/server_environment.hpp"
 
 namespace dtrain::cluster {

@@ -49,7 +49,7 @@ std::vector<report::Fact> page_info(const Plan& plan, const Options& options) {
     return {{"dtrain", version},
             {"program", join(redacted_arguments(command), " ")},
             {"job", plan.job_id},
-            {"started by", to_string(plan.engine)},
+            {"started by", plan.engine},
             {"logs", plan.log_dir}};
 }
 
@@ -76,7 +76,7 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
     if (const auto kills = oom_watch_.kills_since(); kills && kills->count > 0)
         machine_info.push_back(kills->to_sentence());
     if (const auto reached = pids_watch_.reached_since()) machine_info.push_back(*reached);
-    Ending ending{.engine = to_string(plan_.engine),
+    Ending ending{.engine = plan_.engine,
                   .engine_status = ended.engine_status,
                   .asked_to_stop_by = ended.asked_to_stop_by,
                   .killed_at_once = ended.killed_at_once,

@@ -25,9 +25,8 @@
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "cluster/gloo_folder.hpp"
-#include "launch/backend/mpirun/mpirun.hpp"
 #include "launch/backend/planner.hpp"
-#include "launch/backend/srun/srun.hpp"
+#include "launch/backend/registry.hpp"
 #include "launch/backend/start_command.hpp"
 #include "launch/check/check_run.hpp"
 #include "launch/conclusion.hpp"
@@ -224,7 +223,7 @@ class Launch {
         metrics_ = std::make_unique<JobMetrics>(
             JobIdentity{.name = job_name(options_, environment_, std::to_string(::getpid())),
                         .program = options_.script,
-                        .engine = to_string(planner_.engine()),
+                        .engine = std::string(planner_.backend().name()),
                         .host = host_name(),
                         .version = version,
                         .max_restarts = elastic_ ? elastic_->max_failures : options_.max_restart.value_or(0),
@@ -243,7 +242,7 @@ class Launch {
     void show_job() {
         auto record = record_in(environment_);
         record.job = job_name(options_, environment_, std::to_string(::getpid()));
-        record.engine = to_string(planner_.engine());
+        record.engine = planner_.backend().name();
         record.program = options_.script;
         record.log_dir = std::filesystem::absolute(options_.log_dir).lexically_normal().string();
         shown_.emplace(environment_, std::move(record));
@@ -257,11 +256,11 @@ class Launch {
         }
         auto plan = others_.plan ? *std::exchange(others_.plan, std::nullopt)
                                  : planner_.plan(options_, joined_, attempt);
-        if (by_mpirun()) refuse_another_machine(plan);
+        if (!by_scheduler()) refuse_another_machine(plan);
         return plan;
     }
 
-    bool by_mpirun() const { return planner_.engine() == Engine::mpirun; }
+    bool by_scheduler() const { return planner_.backend().uses_schedulers_daemons(); }
 
     LogFolders log_folders() const { return options_.trust_log_dir ? LogFolders::any : LogFolders::own; }
 
@@ -339,7 +338,7 @@ class Launch {
     /// the node's ranks, alive.
     bool nodes_send_heartbeats(const Plan& plan) const {
         if (plan.nodes.size() == 1) return false;
-        return !by_mpirun() || (others_.agents && !others_.agents->any_by_ssh());
+        return by_scheduler() || (others_.agents && !others_.agents->any_by_ssh());
     }
 
     Watched start(const Plan& plan, const StartCommand& command, const std::string& token,
@@ -350,10 +349,8 @@ class Launch {
         if (is_this_machine(plan)) gloo_folder.emplace();
         WatchOptions options{
             .command = command.argv,
-            .control = by_mpirun() ? RankControl::of_mpirun()
-                                   : RankControl::of_srun(
-                                         {.job_id = planner_.allocation()->job_id, .name = step_name(token)}),
-            .environment = by_mpirun() ? environment_ : srun_environment(environment_),
+            .control = planner_.control(token),
+            .environment = planner_.backend().inherited(environment_),
             .size = plan.size(),
             .service_ranks = service_ranks_of(plan),
             .grace = options_.grace,
@@ -367,7 +364,7 @@ class Launch {
             .control_socket = shown_->control(),
             .metrics = metrics_.get()};
         options.environment.set_all(command.added);
-        if (by_mpirun() && plan.nodes.size() > 1)
+        if (!by_scheduler() && plan.nodes.size() > 1)
             options.environment.set_all(mpi_network_variables(
                 plan.hosts(), options_.network_interface, environment_, NetworkQuestions::of_this_machine()));
         if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());

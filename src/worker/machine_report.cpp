@@ -12,6 +12,7 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "scheduler/registry.hpp"
 #include "topology/hwloc_topology.hpp"
 #include "topology/nvml.hpp"
 
@@ -119,12 +120,9 @@ MachineReport machine_report(const topology::Machine& machine, const CpuSet& aff
     report.affinity = affinity;
     if (machine.is_this_system) report.health = topology::ask_gpu_health();
     find_mpirun(report.mpi, environment);
-    for (const auto& [name, variable] :
-         {std::array{"Slurm", "SLURM_JOB_ID"}, std::array{"PBS", "PBS_JOBID"}}) {
-        const auto job = environment.get_or(variable, "");
-        if (job.empty() || !report.scheduler.empty()) continue;
-        report.scheduler = name;
-        report.job_id = job;
+    if (const auto* own = scheduler::of_this_job(environment)) {
+        report.scheduler = own->title();
+        report.job_id = own->job_id(environment);
     }
     report.visible = visible_devices(machine, environment);
     report.nccl.settings = nccl_settings(environment);

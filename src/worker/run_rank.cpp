@@ -32,9 +32,10 @@
 #include "cluster/event.hpp"
 #include "cluster/long_value.hpp"
 #include "cluster/node_fields.hpp"
-#include "cluster/pbs_allocation.hpp"
+#include "cluster/pbs_threads.hpp"
 #include "cluster/pmix_store.hpp"
 #include "cluster/slurm_binding.hpp"
+#include "scheduler/registry.hpp"
 #include "worker/binding.hpp"
 #include "worker/commands.hpp"
 #include "worker/gloo_folder.hpp"
@@ -70,7 +71,7 @@ class Rank {
   public:
     Rank(Options options, const Environment& environment)
         : options_(std::move(options)), inherited_(environment), identity_(cluster::identify(environment)) {
-        if (identity_.hosts.empty()) name_hosts_by_pbs();
+        if (identity_.hosts.empty()) name_hosts_by_scheduler();
         under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
         if (under_launcher_) use_node_command();
         if (environment.get_or("DTRAIN_CONTROL", "signals") == "stdin")
@@ -207,11 +208,10 @@ class Rank {
         return selected;
     }
 
-    /// An mpirun without PBS support does not announce the node names; they are in the file that PBS wrote.
-    void name_hosts_by_pbs() {
-        const auto path = inherited_.get("PBS_NODEFILE");
-        const auto nodes = path ? read_file(*path) : std::nullopt;
-        if (nodes) identity_ = cluster::with_hosts(identity_, cluster::parse_hostfile(*nodes), host_name());
+    /// An mpirun without support for the scheduler does not announce the node names.
+    void name_hosts_by_scheduler() {
+        if (const auto nodes = scheduler::hosts_of_ranks(inherited_, read_file))
+            identity_ = cluster::with_hosts(identity_, *nodes, host_name());
     }
 
     /// mpirun and hydra bind each rank but not their daemon, so the daemon's mask is what all ranks have

@@ -8,8 +8,7 @@
 #include "base/redact.hpp"
 #include "base/shell_args.hpp"
 #include "base/text.hpp"
-#include "launch/backend/mpirun/mpirun.hpp"
-#include "launch/backend/srun/srun.hpp"
+#include "launch/backend/registry.hpp"
 #include "launch/plan/plan.hpp"
 
 namespace dtrain::launch {
@@ -24,10 +23,6 @@ std::string numbers(const std::vector<int>& list) {
 }
 
 }  // namespace
-
-std::string hostfile_text(const Plan& plan) {
-    return plan.engine == Engine::srun ? srun_hostfile(plan) : cluster::format_hostfile(mpirun_hosts(plan));
-}
 
 std::string to_table(const Plan& plan, const std::vector<std::string>& command) {
     std::vector<std::vector<std::string>> rows{{"rank", "role", "node", "local rank", "GPU", "cores",
@@ -92,7 +87,7 @@ std::string to_json(const Plan& plan, const std::vector<std::string>& command, c
     const nlohmann::ordered_json out{
         {"job_id", plan.job_id},
         {"mode", to_string(plan.mode)},
-        {"engine", to_string(plan.engine)},
+        {"engine", plan.engine},
         {"size", plan.size()},
         {"own_node", plan.own_node ? nlohmann::ordered_json(*plan.own_node) : nlohmann::ordered_json()},
         {"bind", plan.bind},

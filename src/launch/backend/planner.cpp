@@ -11,20 +11,18 @@
 
 #include <dtrain/error.hpp>
 
-#include "base/exec_image.hpp"
 #include "base/files.hpp"
 #include "base/interfaces.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
 #include "base/subprocess.hpp"
-#include "cluster/pbs_allocation.hpp"
-#include "cluster/slurm_allocation.hpp"
-#include "launch/backend/mpirun/mpirun_probe.hpp"
+#include "launch/backend/registry.hpp"
 #include "launch/options/worker_options.hpp"
 #include "launch/plan/log_folder.hpp"
 #include "launch/plan/network.hpp"
 #include "launch/plan/nodes.hpp"
 #include "launch/plan/program.hpp"
+#include "scheduler/registry.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -40,14 +38,6 @@ std::vector<cluster::HostSlots> hostfile_of(const Options& options) {
     return cluster::parse_hostfile(*text);
 }
 
-/// PBS' own remote shell keeps the ranks under its control; ssh is used if a site lacks it.
-std::string shell_of_pbs(const Environment& environment) {
-    if (const auto found = find_in_path("pbs_tmrsh", environment)) return *found;
-    const auto settings = read_file(environment.get_or("PBS_CONF_FILE", "/etc/pbs.conf"));
-    const auto in_pbs = fs::path(cluster::pbs_prefix(environment, settings.value_or(""))) / "bin/pbs_tmrsh";
-    return ::access(in_pbs.c_str(), X_OK) == 0 ? in_pbs.string() : "";
-}
-
 topology::Machine usable_machine() {
     auto machine = topology::discover();
     if (!machine.is_this_system) return machine;
@@ -59,33 +49,48 @@ topology::Machine usable_machine() {
 
 Planner::Planner(Options& options, const Environment& environment, bool names_nodes_later)
     : environment_(environment) {
-    if (!names_nodes_later) ask_batch_system(options);
-    std::optional<MpirunProbe> probe;
-    if (engine_ == Engine::mpirun) probe.emplace(environment_);
+    if (!names_nodes_later) ask_schedulers(options);
+    const BackendSite site{.environment = environment_,
+                           .allocation = allocation_,
+                           .scheduler = scheduler_ != nullptr ? scheduler_->name() : ""};
+    backend_ = names_nodes_later ? &backend_named("mpirun") : &choose_backend(options.engine, site);
+    prepared_ = backend_->prepare(site);
+    if (!backend_->uses_schedulers_daemons() && scheduler_ != nullptr && allocation_->nodes.size() > 1)
+        remote_shell_ = scheduler_->remote_shell(environment_, read_file);
     options.log_dir = expanded_log_dir(options, environment_, std::to_string(::getpid()));
     if (!options.check || !options.script.empty()) program_ = program_of(options, environment_);
     hostfile_ = hostfile_of(options);
     machine_ = usable_machine();
-    if (probe) probe->require_open_mpi();
+    prepared_->finish();
     refuse_missing_wrapper(options, environment_);
     if (options.network_interface) check_network_interface(*options.network_interface, interfaces());
 }
 
-/// The allocation of Slurm or PBS provides the nodes unless an option names them.
-void Planner::ask_batch_system(Options& options) {
-    allocation_ = cluster::slurm_allocation(environment_);
-    const bool of_slurm = allocation_.has_value();
-    if (!of_slurm) allocation_ = cluster::pbs_allocation(environment_, read_file);
+/// A scheduler's allocation provides the nodes unless an option names them.
+void Planner::ask_schedulers(Options& options) {
+    std::string job;
+    for (const auto* each : scheduler::schedulers()) {
+        allocation_ = each->allocation(environment_, read_file);
+        if (!allocation_) {
+            if (job.empty() && each->own_task(environment_)) job = each->job_id(environment_);
+            continue;
+        }
+        scheduler_ = each;
+        break;
+    }
     if (allocation_ && !uses_allocation(options, environment_, *allocation_)) allocation_.reset();
-    engine_ = choose_engine(options.engine, of_slurm && allocation_.has_value(),
-                            find_in_path("srun", environment_).has_value());
-    const auto job = allocation_ ? allocation_->job_id : cluster::slurm_job_of_task(environment_);
-    if (job && options.job_id == Options().job_id) options.job_id = *job;
+    if (allocation_)
+        job = allocation_->job_id;
+    else
+        scheduler_ = nullptr;
+    if (!job.empty() && options.job_id == Options().job_id) options.job_id = job;
     if (const auto warning = lone_launchers_warning(options, environment_)) log_warning("{}", *warning);
-    if (!allocation_) return;
-    if (const auto warning = other_components_warning(environment_)) log_warning("{}", *warning);
-    if (engine_ == Engine::srun) srun_site_ = ask_slurm(*allocation_, environment_);
-    if (!of_slurm && allocation_->nodes.size() > 1) remote_shell_ = shell_of_pbs(environment_);
+    if (scheduler_ == nullptr) return;
+    for (const auto& warning : scheduler_->warnings(environment_)) log_warning("{}", warning);
+}
+
+RankControl Planner::control(const std::string& token) const {
+    return backend_->control(allocation_ ? allocation_->job_id : "", token);
 }
 
 Plan Planner::plan(const Options& options, const std::vector<JoinedNode>& joined, int attempt) const {
@@ -99,7 +104,8 @@ Plan Planner::plan(const Options& options, const std::vector<JoinedNode>& joined
          .working_dir = fs::current_path().string(),
          .hostfile = hostfile_,
          .allocation = allocation_,
-         .engine = engine_,
+         .engine = std::string(backend_->name()),
+         .by_schedulers_daemons = backend_->uses_schedulers_daemons(),
          .remote_shell = remote_shell_,
          .joined = joined,
          .own_addresses = own_names(own_addresses(), hosts_named(options, hostfile_), addresses_of),

@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <dtrain/environment.hpp>
 
-#include "launch/backend/srun/srun_probe.hpp"
+#include "launch/backend/launch_backend.hpp"
 #include "launch/plan/plan.hpp"
+#include "scheduler/scheduler.hpp"
 
 namespace dtrain::launch {
 
@@ -29,21 +31,24 @@ class Planner {
     /// Plans as if there were no other machine.
     Plan plan_of_this_machine(Options options) const;
 
-    Engine engine() const { return engine_; }
-    const std::optional<cluster::Allocation>& allocation() const { return allocation_; }
-    const SrunSite& srun_site() const { return srun_site_; }
+    const LaunchBackend& backend() const { return *backend_; }
+    const PreparedBackend& prepared() const { return *prepared_; }
+    /// How the ranks of the start with this token are controlled.
+    RankControl control(const std::string& token) const;
+    const std::optional<scheduler::Allocation>& allocation() const { return allocation_; }
 
   private:
-    void ask_batch_system(Options& options);
+    void ask_schedulers(Options& options);
 
     const Environment& environment_;
     std::vector<std::string> program_;
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;
-    std::optional<cluster::Allocation> allocation_;
+    std::optional<scheduler::Allocation> allocation_;
+    const scheduler::Scheduler* scheduler_ = nullptr;  ///< of the allocation
     std::string remote_shell_;
-    Engine engine_ = Engine::mpirun;
-    SrunSite srun_site_;
+    const LaunchBackend* backend_ = nullptr;
+    std::unique_ptr<PreparedBackend> prepared_;
 };
 
 }  // namespace dtrain::launch

@@ -35,7 +35,4 @@ struct StartInfo {
 StartCommand start_command(const Plan& plan, const Options& options, const Planner& planner,
                            const Environment& environment, const Environment& given, const StartInfo& start);
 
-/// The name of a start's step in Slurm.
-std::string step_name(const std::string& token);
-
 }  // namespace dtrain::launch

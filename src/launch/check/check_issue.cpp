@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "launch/backend/registry.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -44,7 +45,7 @@ std::string remedy_of_ssh(const std::string& host, const std::string& complaint)
 
 std::string remedy_of(const std::string& way, const std::string& host, const std::string& complaint) {
     if (way == "ssh") return remedy_of_ssh(host, complaint);
-    if (way == "srun") return fmt::format("ask Slurm: scontrol show node {}", host);
+    if (const auto* backend = find_backend(way)) return backend->remedy_for_node(host);
     return fmt::format(
         "what {} said stands in the output of the job; the node must be able to connect to this one", way);
 }

@@ -5,9 +5,8 @@
 #include <filesystem>
 #include <set>
 
-#include <fmt/format.h>
-
 #include "base/shell_args.hpp"
+#include "launch/backend/registry.hpp"
 #include "launch/rendezvous/ssh_probe.hpp"
 
 namespace dtrain::launch {
@@ -21,7 +20,7 @@ constexpr int next_neighbours = 2;
 
 std::string way_to(const CheckSite& site, int node) {
     const auto& plan = site.plan;
-    if (plan.engine == Engine::srun) return "srun";
+    if (backend_named(plan.engine).uses_schedulers_daemons()) return plan.engine;
     if (plan.own_node == node) return "here";
     if (site.launchers && site.launchers->here(node)) return "launcher";
     return plan.remote_shell.empty() ? "ssh" : std::filesystem::path(plan.remote_shell).filename().string();
@@ -34,16 +33,12 @@ std::vector<std::string> check_command(const CheckSite& site, int node, const st
     const auto way = way_to(site, node);
     if (way == "here") return {site.program};
     if (way == "ssh") return ssh_command(host, shell_quoted(site.program));
-    if (way != "srun")
-        return {plan.remote_shell, host,
-                site.program,      "--call",
-                coordinator,       std::to_string(call_back.port),
-                call_back.nonce,   std::to_string(node)};
-    std::vector<std::string> argv{"srun",      "--nodes=1",    "--ntasks=1",     "--nodelist=" + host,
-                                  "--overlap", "--overcommit", "--cpu-bind=none"};
-    if (plan.gpus_of_node > 0) argv.push_back(fmt::format("--gpus-per-node={}", plan.gpus_of_node));
-    argv.insert(argv.end(), {"--export=ALL", "--job-name=dtrain.check", site.program});
-    return argv;
+    if (const auto& backend = backend_named(plan.engine); backend.uses_schedulers_daemons())
+        return backend.command_on_node(plan, host, site.program);
+    return {plan.remote_shell, host,
+            site.program,      "--call",
+            coordinator,       std::to_string(call_back.port),
+            call_back.nonce,   std::to_string(node)};
 }
 
 std::vector<std::vector<int>> check_waves(int nodes) {

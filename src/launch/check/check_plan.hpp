@@ -38,7 +38,8 @@ struct CallBack {
     std::string nonce;
 };
 
-/// How a node is reached, as shown to people: "here", "launcher", "ssh", "srun", "pbs_tmrsh".
+/// How a node is reached, as shown to people: "here", "launcher", "ssh", "pbs_tmrsh", or by a launch
+/// backend: "srun".
 std::string way_to(const CheckSite& site, int node);
 
 /// The command that runs the program on a node.

@@ -23,7 +23,7 @@
 #include "base/random_id.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "launch/backend/srun/srun.hpp"
+#include "launch/backend/registry.hpp"
 #include "launch/check/check_diagnosis.hpp"
 #include "launch/check/check_messages.hpp"
 #include "launch/check/check_text.hpp"
@@ -150,9 +150,10 @@ class CheckRun {
 
     /// Variables of this shell do not reach the other nodes, so this node is inspected without them, too.
     Environment environment_of_commands() const {
-        if (site_.plan.engine == Engine::srun) return srun_environment(site_.environment);
-        auto out = site_.environment;
-        if (site_.plan.remote_shell.empty() && count() > 1) out.unset("CUDA_VISIBLE_DEVICES");
+        const auto& backend = backend_named(site_.plan.engine);
+        auto out = backend.inherited(site_.environment);
+        const bool by_ssh = !backend.uses_schedulers_daemons() && site_.plan.remote_shell.empty();
+        if (by_ssh && count() > 1) out.unset("CUDA_VISIBLE_DEVICES");
         return out;
     }
 
@@ -336,7 +337,7 @@ int max_ranks_of_node(const Plan& plan) {
 
 int run_check(const CheckSite& site) {
     ::signal(SIGPIPE, SIG_IGN);  // nodes may end while they are written to
-    const CheckWants wants{.mpirun = site.plan.engine == Engine::mpirun,
+    const CheckWants wants{.mpirun = backend_named(site.plan.engine).needs_mpirun(),
                            .ranks_of_node = max_ranks_of_node(site.plan),
                            .log_dir = site.plan.log_dir,
                            .working_dir = site.plan.working_dir};

@@ -10,6 +10,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/host_name.hpp"
+#include "scheduler/registry.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -37,17 +38,8 @@ std::vector<std::string> command_by_ssh(const std::string& host, const std::file
     return command;
 }
 
-std::vector<std::string> command_by_srun(const std::string& host, const std::string& slurm_job,
-                                         const std::vector<std::string>& args) {
-    std::vector<std::string> command{
-        "srun",      "--quiet",    "--jobid=" + slurm_job, "--overlap",
-        "--nodes=1", "--ntasks=1", "--immediate=20",       "--nodelist=" + split(host, '.').front()};
-    command.insert(command.end(), args.begin(), args.end());
-    return command;
-}
-
 Way::Way(const JobRecord& record, const std::filesystem::path& folder, const Environment& environment)
-    : record_(record), folder_(folder) {
+    : record_(record), folder_(folder), environment_(environment) {
     if (!cluster::is_host(record.host)) {
         obstacle_ = fmt::format("its record names \"{}\" as its launcher's machine, which is no host name",
                                 one_line(record.host, 300));
@@ -62,14 +54,23 @@ Way::Way(const JobRecord& record, const std::filesystem::path& folder, const Env
         if (by_ssh_) return;
         complaint = "ssh says: " + one_line(trimmed(answer.err), 300);
     }
-    if (record.scheduler == "slurm" && find_in_path("srun", environment)) return;
+    if (!command_of_scheduler({}).empty()) return;
     obstacle_ = fmt::format("its launcher runs on {}, which cannot be reached from here ({})", record.host,
                             complaint);
 }
 
 std::vector<std::string> Way::command(const std::vector<std::string>& args) const {
-    return by_ssh_ ? command_by_ssh(record_.host, folder_, args)
-                   : command_by_srun(record_.host, record_.scheduler_job, args);
+    return by_ssh_ ? command_by_ssh(record_.host, folder_, args) : command_of_scheduler(args);
+}
+
+/// Empty if the scheduler cannot do that here.
+std::vector<std::string> Way::command_of_scheduler(const std::vector<std::string>& args) const {
+    const auto* scheduler = scheduler::find(record_.scheduler);
+    auto command = scheduler != nullptr
+                       ? scheduler->command_on_node(record_.host, record_.scheduler_job, args)
+                       : std::vector<std::string>{};
+    if (command.empty() || !find_in_path(command.front(), environment_)) return {};
+    return command;
 }
 
 }  // namespace dtrain::launch

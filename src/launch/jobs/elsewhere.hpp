@@ -14,17 +14,15 @@
 /// Runs commands about a job on the machine of the job's launcher.
 namespace dtrain::launch {
 
-/// The command line that runs `args` (dtrain-launch and its arguments) on the machine of a job's launcher, by
-/// ssh, or inside the job's allocation by srun. Pure.
+/// The command line that runs `args` (dtrain-launch and its arguments) on the machine of a job's launcher by
+/// ssh. Pure.
 std::vector<std::string> command_by_ssh(const std::string& host, const std::filesystem::path& folder,
                                         const std::vector<std::string>& args);
-std::vector<std::string> command_by_srun(const std::string& host, const std::string& slurm_job,
-                                         const std::vector<std::string>& args);
 
 /// How to reach the machine of a job's launcher.
 class Way {
   public:
-    /// Tries ssh, and then srun if the job is in Slurm; takes at most some seconds.
+    /// Tries ssh, and then the job's scheduler; takes at most some seconds.
     Way(const JobRecord& record, const std::filesystem::path& folder, const Environment& environment);
 
     /// Why the machine cannot be reached; "" if it can.
@@ -35,8 +33,11 @@ class Way {
     std::vector<std::string> command(const std::vector<std::string>& args) const;
 
   private:
+    std::vector<std::string> command_of_scheduler(const std::vector<std::string>& args) const;
+
     const JobRecord& record_;
     const std::filesystem::path& folder_;
+    const Environment& environment_;
     bool by_ssh_ = false;
     std::string obstacle_;
 };

@@ -16,7 +16,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "launch/jobs/job_commands.hpp"
-#include "launch/jobs/queue.hpp"
+#include "scheduler/registry.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -59,8 +59,8 @@ void send(const JobRecord& record, int signal) {
 }
 
 bool left_the_queue(const JobRecord& record, const Environment& environment) {
-    const auto found = ask_queue(record.scheduler, {record.scheduler_job}, environment);
-    return found && (found->empty() || found->front().state == QueuedJob::State::ended);
+    const auto found = scheduler::ask_queue(record.scheduler, {record.scheduler_job}, environment);
+    return found && (found->empty() || found->front().state == scheduler::QueuedJob::State::ended);
 }
 
 void say_ended(const JobRecord& record) {
@@ -111,8 +111,12 @@ int cancel_in_queue(const JobRecord& record, const KnownJobs& jobs, bool now,
         throw Error(fmt::format("job {} is gone already", record.job));
     }
     const bool gently = status.state != "pending" && !now;
+    const auto* scheduler = scheduler::find(record.scheduler);
+    if (scheduler == nullptr)
+        throw Error(fmt::format("job {} is in the queue of {}, which this dtrain does not know", record.job,
+                                record.scheduler));
     const auto answer = run_and_capture(
-        {.argv = cancel_command(record.scheduler, record.scheduler_job, gently), .environment = environment},
+        {.argv = scheduler->cancel_command(record.scheduler_job, gently), .environment = environment},
         scheduler_limit);
     if (!answer.status.success())
         throw Error(fmt::format("job {} cannot be cancelled: {}", record.job, one_line(trimmed(answer.err))));

@@ -16,7 +16,7 @@
 #include "base/text.hpp"
 #include "launch/jobs/control_client.hpp"
 #include "launch/jobs/elsewhere.hpp"
-#include "launch/jobs/queue.hpp"
+#include "scheduler/registry.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -71,12 +71,12 @@ JobRecord KnownJobs::find(const std::string& arg) const {
 
 std::optional<JobRecord> KnownJobs::in_a_queue(const std::string& arg) const {
     if (!may_be_number(arg)) return std::nullopt;
-    for (const char* scheduler : {"slurm", "pbs"}) {
-        const auto jobs = ask_queue(scheduler, {arg}, environment_);
-        if (!jobs || jobs->empty() || jobs->front().state == QueuedJob::State::ended) continue;
+    for (const auto* each : scheduler::schedulers()) {
+        const auto jobs = scheduler::ask_queue(each->name(), {arg}, environment_);
+        if (!jobs || jobs->empty() || jobs->front().state == scheduler::QueuedJob::State::ended) continue;
         JobRecord record;
         record.job = arg;
-        record.scheduler = scheduler;
+        record.scheduler = each->name();
         record.scheduler_job = jobs->front().number;
         return record;
     }
@@ -99,13 +99,13 @@ JobStatus KnownJobs::examine(const JobRecord& record, bool with_ranks) const {
 }
 
 JobStatus KnownJobs::examine_queued(const JobRecord& record) const {
-    const auto jobs = ask_queue(record.scheduler, {record.scheduler_job}, environment_);
+    const auto jobs = scheduler::ask_queue(record.scheduler, {record.scheduler_job}, environment_);
     if (!jobs)
         return {.record = record, .state = "unreachable", .why = record.scheduler + " does not answer here"};
-    if (jobs->empty() || jobs->front().state == QueuedJob::State::ended)
+    if (jobs->empty() || jobs->front().state == scheduler::QueuedJob::State::ended)
         return {.record = record, .state = "ended", .why = "it is in no queue any more"};
     const auto& job = jobs->front();
-    if (job.state == QueuedJob::State::pending)
+    if (job.state == scheduler::QueuedJob::State::pending)
         return {
             .record = record, .state = "pending", .why = job.why.empty() ? "no reason is given" : job.why};
     return {.record = record,

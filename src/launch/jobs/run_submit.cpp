@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/jobs/run_submit.hpp"
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <unistd.h>
@@ -15,10 +14,8 @@
 #include "base/log.hpp"
 #include "base/redact.hpp"
 #include "base/subprocess.hpp"
-#include "base/temporary_folder.hpp"
-#include "base/text.hpp"
 #include "cluster/event.hpp"
-#include "launch/jobs/batch_script.hpp"
+#include "launch/jobs/job_for_queue.hpp"
 #include "launch/jobs/job_record.hpp"
 #include "launch/options/begin_log.hpp"
 #include "launch/options/option_table.hpp"
@@ -28,54 +25,19 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::chrono::minutes submit_limit{1};
-
 /// A misspelled script must not be noticed only after hours in a queue.
 void refuse_missing_script(const Options& options, const Environment& environment) {
     program_for(options.script, options.script_arguments, "", real_files(environment));
 }
 
-std::string refused(const Captured& answer) {
-    const auto said = trimmed(answer.err);
-    return one_line(said.empty() ? trimmed(answer.out) : said);
-}
-
-/// The number of the new job.
-std::string submit_to_slurm(const std::string& script, const Environment& environment) {
-    if (!find_in_path("sbatch", environment))
-        throw UsageError(
-            "sbatch is not in PATH; load Slurm's module, or submit from a login node of the cluster");
-    const auto answer = run_and_capture(
-        {.argv = {"sbatch", "--parsable"}, .environment = environment, .input = script}, submit_limit);
-    if (!answer.status.success())
-        throw UsageError(fmt::format("sbatch refuses the job: {}", refused(answer)));
-    return split(trimmed(answer.out), ';').front();  // "12;cluster"
-}
-
-/// Uses a file, since not every qsub reads a script from stdin, and some name the job's output after the
-/// file.
-std::string submit_to_pbs(const std::string& script, const std::string& name,
-                          const Environment& environment) {
-    if (!find_in_path("qsub", environment))
-        throw UsageError("qsub is not in PATH; load PBS' module, or submit from a login node of the cluster");
-    const TemporaryFolder folder;
-    const auto file = folder.path() + "/" + name;
-    replace_file_without_sync(file, script, 0700);
-    const auto answer = run_and_capture({.argv = {"qsub", file}, .environment = environment}, submit_limit);
-    const auto number = std::string(trimmed(answer.out));  // "12.server"
-    if (!answer.status.success() || number.empty() || number.find_first_of(" \n") != std::string::npos)
-        throw UsageError(fmt::format("qsub refuses the job: {}", refused(answer)));
-    return number;
-}
-
 /// Records the job for dtrain-launch status, until its launcher does so.
-void remember(Scheduler scheduler, const std::string& number, const Options& options,
+void remember(const scheduler::Scheduler& scheduler, const std::string& number, const Options& options,
               const Environment& environment) {
     const auto folder = records_folder(environment);
     if (!folder) return;
     JobRecord record;
     record.job = options.job_id == Options().job_id ? number : options.job_id;
-    record.scheduler = to_string(scheduler);
+    record.scheduler = scheduler.name();
     record.scheduler_job = number;
     record.program = options.script;
     record.log_dir = std::filesystem::absolute(log_dir_of_job(number, options)).lexically_normal().string();
@@ -112,21 +74,18 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
     auto job = options_of_job(parsed);
     job.push_back(options.script);
     job.insert(job.end(), options.script_arguments.begin(), options.script_arguments.end());
+    const auto chosen = scheduler::choose(options.scheduler, scheduler::present(environment));
+    if (!chosen.notice.empty()) log_info("{}", chosen.notice);
+    const auto& queue = *chosen.scheduler;
     const auto launcher = this_executable().string();
-    const auto choice = choose_scheduler(options.scheduler, find_in_path("sbatch", environment).has_value(),
-                                         find_in_path("qsub", environment).has_value());
-    if (!choice.notice.empty()) log_info("{}", choice.notice);
-    const bool to_slurm = choice.scheduler == Scheduler::slurm;
-    const auto script_for = to_slurm ? slurm_script : pbs_script;
     if (!options.dry_run.empty()) {
-        write_all(STDOUT_FILENO, script_for(options, launcher, redacted_arguments(job)));
+        write_all(STDOUT_FILENO, queue.script(job_request(options, launcher, redacted_arguments(job))));
         return 0;
     }
-    const auto script = script_for(options, launcher, job);
-    const auto number = to_slurm ? submit_to_slurm(script, environment)
-                                 : submit_to_pbs(script, name_in_pbs(options), environment);
-    remember(choice.scheduler, number, options, environment);
-    write_all(STDOUT_FILENO, how_to_follow(choice.scheduler, number, options));
+    const auto request = job_request(options, launcher, std::move(job));
+    const auto number = queue.submit(queue.script(request), request, environment);
+    remember(queue, number, options, environment);
+    write_all(STDOUT_FILENO, how_to_follow(queue, request, number, options));
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/process_tree.hpp"
+#include "scheduler/registry.hpp"
 
 namespace dtrain::launch {
 
@@ -59,11 +60,9 @@ void RunningJob::write() {
 
 JobRecord record_in(const Environment& environment) {
     JobRecord record;
-    for (const auto& [scheduler, variable] : {std::pair{"slurm", "SLURM_JOB_ID"}, {"pbs", "PBS_JOBID"}}) {
-        record.scheduler_job = environment.get_or(variable, "");
-        if (record.scheduler_job.empty()) continue;
-        record.scheduler = scheduler;
-        break;
+    if (const auto* own = scheduler::of_this_job(environment)) {
+        record.scheduler = own->name();
+        record.scheduler_job = own->job_id(environment);
     }
     return record;
 }

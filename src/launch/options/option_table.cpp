@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "launch/options/backend_names.hpp"
+#include "scheduler/registry.hpp"
+
 namespace dtrain::launch {
 namespace {
 
@@ -132,7 +135,7 @@ const std::vector<OptionRow>& rows() {
     {.name = "bind", .group = own, .value = "HOW", .help = "auto: cores and memory near the rank's GPU; none: no binding", .field = &O::bind,
      .choices = {"auto", "none"}, .in_settings = true},
     {.name = "engine", .group = own, .value = "HOW", .help = "What starts the ranks: mpirun or srun (auto: srun in a Slurm allocation whose nodes are used, else mpirun)", .field = &O::engine,
-     .choices = {"auto", "mpirun", "srun"}, .in_settings = true},
+     .choices = backend_choices(), .in_settings = true},
     {.name = "grace", .group = own, .value = "S", .help = "Seconds between asking a program to stop and killing it", .field = &O::grace, .max = 86400,
      .preset_by = "DTRAIN_GRACE", .in_settings = true},
     {.name = "hang-timeout", .group = own, .value = "S", .help = "Stop the job, with the stacks of all ranks, after S seconds without output and CPU time (0: never)", .field = &O::hang_timeout, .max = 864000,
@@ -159,7 +162,7 @@ const std::vector<OptionRow>& rows() {
     {.name = "cpus", .group = batch, .value = "N", .help = "Processors of each node, for all of its ranks together (default: one for each rank)", .field = &O::cpus, .min = 1, .max = 65536, .in_settings = true},
     {.name = "modules", .group = batch, .value = "NAMES", .help = "Modules to load first: 'cuda nccl'", .field = &O::modules, .in_settings = true},
     {.name = "scheduler", .group = batch, .value = "NAME", .help = "Whose queue: slurm or pbs (auto: PBS where there is qsub and no sbatch)", .field = &O::scheduler,
-     .choices = {"auto", "slurm", "pbs"}, .in_settings = true},
+     .choices = scheduler::choices(), .in_settings = true},
     {.name = "sbatch", .group = batch, .value = "OPTION", .help = "One more option for sbatch, such as --sbatch=--exclusive; may be repeated", .field = &O::sbatch},
     {.name = "qsub", .group = batch, .value = "OPTION", .help = "One more option for qsub, such as --qsub='-W umask=077'; may be repeated", .field = &O::qsub},
     };

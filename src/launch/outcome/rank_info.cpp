@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "launch/backend/mpirun/mpirun.hpp"
+#include "launch/backend/registry.hpp"
 
 namespace dtrain::launch {
 
@@ -25,7 +25,7 @@ std::vector<int> first_ranks_of_nodes(const Plan& plan) {
 
 std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name) {
     std::vector<RankInfo> info(static_cast<std::size_t>(plan.size()));
-    const auto names = mpirun_names(plan);
+    const auto names = backend_named(plan.engine).node_names(plan);
     for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
         const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
         const auto& log_dir = plan.nodes[node].log_dir.empty() ? plan.log_dir : plan.nodes[node].log_dir;
@@ -39,7 +39,7 @@ std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name) {
                 .local_rank = rank.local_rank,
                 .gpus = rank.gpus,
                 .log = fmt::format("{}/{}", log_dir, cluster::log_name(rank.role, rank.index)),
-                .mpirun_name = names[node]};
+                .backend_name = names[node]};
     }
     return info;
 }

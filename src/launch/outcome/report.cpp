@@ -11,8 +11,7 @@
 #include <dtrain/cpuset.hpp>
 
 #include "base/text.hpp"
-#include "launch/backend/mpirun/mpirun_messages.hpp"
-#include "launch/backend/srun/srun_messages.hpp"
+#include "launch/backend/registry.hpp"
 #include "launch/outcome/log_text.hpp"
 #include "launch/outcome/meaning.hpp"
 #include "launch/outcome/reported_cause.hpp"
@@ -46,7 +45,11 @@ class Examination {
   public:
     Examination(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,
                 const std::function<std::string(int)>& log_tail)
-        : job_(job), ending_(ending), ranks_(ranks), log_tail_(log_tail) {}
+        : job_(job),
+          ending_(ending),
+          said_(backend_named(ending.engine).diagnose(ending.engine_text)),
+          ranks_(ranks),
+          log_tail_(log_tail) {}
 
     FailureReport result() {
         note_roles();
@@ -81,11 +84,7 @@ class Examination {
     }
 
   private:
-    std::string lost_node() const {
-        if (!ending_.lost_node.empty()) return ending_.lost_node;
-        if (const auto node = node_lost_by_mpirun(ending_.engine_text)) return *node;
-        return node_failed_for_srun(ending_.engine_text).value_or("");
-    }
+    std::string lost_node() const { return ending_.lost_node.empty() ? said_.lost_node : ending_.lost_node; }
 
     void note_roles() {
         for (const auto& rank : ranks_) {
@@ -123,7 +122,7 @@ class Examination {
     bool is_on(int rank, const std::string& node) const {
         const auto& start = job_.start_of(rank);
         const auto& info = ranks_.at(static_cast<std::size_t>(rank));
-        return info.node == node || info.mpirun_name == node ||
+        return info.node == node || info.backend_name == node ||
                (start && (start->host == node || start->host.starts_with(node + ".")));
     }
 
@@ -142,20 +141,16 @@ class Examination {
             return ranks;
         }
         report_.lost_node.clear();
-        const auto named = rank_named_by_mpirun(ending_.engine_text);
-        if (named && std::find(silent.begin(), silent.end(), *named) != silent.end()) return {*named};
-        if (const auto tasks = ranks_named_by_srun(ending_.engine_text)) {
-            std::vector<int> both;
-            std::copy_if(silent.begin(), silent.end(), std::back_inserter(both),
-                         [&](int rank) { return tasks->contains(rank); });
-            if (!both.empty()) return both;
-        }
-        return silent;
+        if (!said_.died) return silent;
+        std::vector<int> both;
+        std::copy_if(silent.begin(), silent.end(), std::back_inserter(both),
+                     [&](int rank) { return said_.died->contains(rank); });
+        return both.empty() ? silent : both;
     }
 
     /// A rank that ended with status 0 but made mpirun end the others; only if nothing else has failed.
     std::optional<int> who_left_mpi(const std::vector<Event>& failures) const {
-        const auto named = rank_that_left_mpi(ending_.engine_text);
+        const auto named = said_.left_mpi;
         if (ending_.asked_to_stop_by != 0 || !named || *named < 0 || *named >= job_.size())
             return std::nullopt;
         const auto stopped = [](const Event& failure) { return failure.kind == Event::Kind::stopped; };
@@ -174,10 +169,9 @@ class Examination {
         if (vanished) {
             for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
             if (nothing_was_started())
-                report_.not_started =
-                    start_refused_by_shell(ending_.engine_text)
-                        .value_or(ending_.machine_info.empty() ? ending_.engine + " could not start it"
-                                                               : ending_.machine_info);
+                report_.not_started = said_.not_started.value_or(ending_.machine_info.empty()
+                                                                     ? ending_.engine + " could not start it"
+                                                                     : ending_.machine_info);
         }
         for (const auto& failure : failures) {
             const bool swept_away = failure.kind == Event::Kind::stopped && cause_is_known;
@@ -195,7 +189,7 @@ class Examination {
     void note_scheduler() {
         const auto swept_away = [](const RankEnd& end) { return end.how == How::stopped_by_others; };
         if (!report_.failed.empty() && std::ranges::all_of(report_.failed, swept_away))
-            report_.cancelled = cancelled_by_slurm(ending_.engine_text).value_or("");
+            report_.cancelled = said_.cancelled.value_or("");
     }
 
     void put_consequences_last() {
@@ -309,6 +303,7 @@ class Examination {
 
     const JobState& job_;
     const Ending& ending_;
+    const BackendDiagnosis said_;
     const std::vector<RankInfo>& ranks_;
     const std::function<std::string(int)>& log_tail_;
     FailureReport report_;

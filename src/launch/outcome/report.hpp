@@ -27,7 +27,7 @@ struct RankInfo {
     int local_rank = 0;
     std::vector<std::string> gpus;  ///< ids as shown to users; empty: none
     std::string log;                ///< absolute path
-    std::string mpirun_name;        ///< its node's name in mpirun
+    std::string backend_name;       ///< its node's name in the launch backend
     friend bool operator==(const RankInfo&, const RankInfo&) = default;
 };
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "launch/backend/registry.hpp"
 #include "launch/outcome/report.hpp"
 
 namespace dtrain::launch {
@@ -75,7 +76,7 @@ std::string info_of(const RankEnd& end) {
 std::string why_lost(const FailureReport& report) {
     if (!report.lost_because.empty()) return report.lost_because;
     return fmt::format("it is down, its {} was killed, or the network to it is cut",
-                       report.engine == "srun" ? "Slurm daemon" : "MPI daemon");
+                       backend_named(report.engine).node_daemon());
 }
 
 std::string block_of_vanished(const FailureReport& report) {

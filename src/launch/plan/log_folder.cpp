@@ -13,11 +13,13 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "scheduler/registry.hpp"
 
 namespace dtrain::launch {
 std::string job_name(const Options& options, const Environment& environment, const std::string& otherwise) {
     if (options.job_id != Options{}.job_id) return options.job_id;
-    for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID"})
+    if (const auto* scheduler = scheduler::of_this_job(environment)) return scheduler->job_id(environment);
+    for (const char* name : {"LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID"})  // schedulers without more support
         if (const auto id = environment.get(name); id && !id->empty()) return *id;
     return otherwise;
 }

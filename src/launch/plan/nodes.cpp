@@ -12,7 +12,7 @@
 
 #include "base/text.hpp"
 #include "cluster/address.hpp"
-#include "cluster/contracts.hpp"
+#include "scheduler/registry.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -150,7 +150,7 @@ Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>
     return out;
 }
 
-Nodes nodes_of(const Options& options, const cluster::Allocation& allocation,
+Nodes nodes_of(const Options& options, const scheduler::Allocation& allocation,
                const std::set<std::string>& own_addresses) {
     if (options.nnodes != Options().nnodes && options.nnodes != std::to_string(allocation.nodes.size()))
         throw UsageError(fmt::format("--nnodes {}, but {}'s job {} has {}; ask it for as many",
@@ -165,7 +165,7 @@ Nodes nodes_of(const Options& options, const cluster::Allocation& allocation,
 }
 
 bool uses_allocation(const Options& options, const Environment& environment,
-                     const cluster::Allocation& allocation) {
+                     const scheduler::Allocation& allocation) {
     if (options.ips != loopback || options.hostfile || cluster::paddle_cloud(environment)) return false;
     const auto is_allocated = [&](std::string_view address) {
         const auto host = cluster::parse_address(std::string(trimmed(address))).host;
@@ -186,28 +186,16 @@ std::optional<std::string> lone_launchers_warning(const Options& options, const 
     const bool named = options.ips != loopback || options.hostfile || options.master ||
                        !options.servers.empty() || !options.workers.empty() ||
                        cluster::paddle_cloud(environment);
-    const auto task = cluster::read_slurm(environment);
-    if (named || !task || task->size == 1 || task->rank > 0) return std::nullopt;
-    return fmt::format(
-        "srun started {} launchers, and each runs the job by itself; for one job give all of them --ips {}, "
-        "or "
-        "start dtrain-launch without srun",
-        task->size, join(task->hosts, ","));
-}
-
-std::optional<std::string> other_components_warning(const Environment& environment) {
-    const int components = parse_int(environment.get_or("SLURM_HET_SIZE", "")).value_or(0);
-    const auto used = environment.get("SLURM_JOB_NODELIST");
-    if (components < 2 || !used) return std::nullopt;
-    std::vector<std::string> others;
-    for (int number = 0; number < components; ++number) {
-        const auto nodes = environment.get_or(fmt::format("SLURM_JOB_NODELIST_HET_GROUP_{}", number), "");
-        if (!nodes.empty() && nodes != *used) others.push_back(nodes);
+    if (named) return std::nullopt;
+    for (const auto* scheduler : scheduler::schedulers()) {
+        const auto task = scheduler->own_task(environment);
+        if (!task || task->count == 1 || task->rank > 0) continue;
+        return fmt::format(
+            "{0} started {1} launchers, and each runs the job by itself; for one job give all of them --ips "
+            "{2}, or start dtrain-launch without {0}",
+            task->started_by, task->count, join(task->hosts, ","));
     }
-    return fmt::format(
-        "this heterogeneous job has {} components; only {} is used, and {} {} left to other programs. To use "
-        "all nodes name them in --ips; they are reached by ssh then",
-        components, *used, join(others, ", "), others.size() == 1 ? "is" : "are");
+    return std::nullopt;
 }
 
 }  // namespace dtrain::launch

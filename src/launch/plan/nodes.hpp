@@ -10,8 +10,8 @@
 
 #include <dtrain/cluster.hpp>
 
-#include "cluster/allocation.hpp"
 #include "launch/options/options.hpp"
+#include "scheduler/allocation.hpp"
 
 namespace dtrain::launch {
 
@@ -38,21 +38,18 @@ struct Nodes {
 Nodes nodes_of(const Options& options, const std::optional<cluster::PaddleCloud>& cloud,
                const std::vector<cluster::HostSlots>& hostfile, const std::set<std::string>& own_addresses);
 
-/// The nodes that Slurm allocated to the job.
+/// The nodes that a scheduler allocated to the job.
 /// @throws UsageError if --nnodes asks for another number
-Nodes nodes_of(const Options& options, const cluster::Allocation& allocation,
+Nodes nodes_of(const Options& options, const scheduler::Allocation& allocation,
                const std::set<std::string>& own_addresses);
 
 /// Whether the job runs on the allocation's nodes: no option or variable names others.
 bool uses_allocation(const Options& options, const Environment& environment,
-                     const cluster::Allocation& allocation);
+                     const scheduler::Allocation& allocation);
 
-/// Warning for several launchers started by srun, each of which would run the whole job by itself; only the
-/// first one prints it.
+/// Warning for several launchers started by a scheduler's launcher (srun), each of which would run the whole
+/// job by itself; only the first one prints it.
 std::optional<std::string> lone_launchers_warning(const Options& options, const Environment& environment);
-
-/// Warning for a heterogeneous job of Slurm, of which only the component with this script is used.
-std::optional<std::string> other_components_warning(const Environment& environment);
 
 /// 127.0.0.1 and the like: always this machine.
 bool is_loopback(const std::string& host);

@@ -40,7 +40,7 @@ std::vector<std::string> warnings_about(const Devices& devices) {
                     topology::ids_of(unknown))};
 }
 
-std::vector<std::string> hosts_of(const cluster::Allocation& allocation) {
+std::vector<std::string> hosts_of(const scheduler::Allocation& allocation) {
     std::vector<std::string> out;
     for (const auto& node : allocation.nodes) out.push_back(node.host);
     return out;
@@ -63,7 +63,7 @@ class PlanMaker {
         plan_.log_dir = input.log_dir;
         plan_.working_dir = input.working_dir;
         plan_.remote_shell = input.remote_shell;
-        plan_.nodes_place_themselves = input.engine == Engine::srun || !input.remote_shell.empty();
+        plan_.nodes_place_themselves = input.by_schedulers_daemons || !input.remote_shell.empty();
         plan_.bind = options_.bind == "auto" && input.machine.is_this_system;
         plan_.narrow = options_.visible == "narrow";
         if (plan_.nodes_place_themselves)
@@ -206,8 +206,8 @@ class PlanMaker {
     }
 
     void note_positions() {
-        plan_.gpus_of_node =
-            std::min(static_cast<int>(visible_.size()), input_.allocation->gpus_of_node.value_or(0));
+        const int allocated = input_.allocation ? input_.allocation->gpus_of_node.value_or(0) : 0;
+        plan_.gpus_of_node = std::min(static_cast<int>(visible_.size()), allocated);
         if (selected_ == visible_) return;
         for (const auto& device : selected_)
             plan_.selected_positions.push_back(
@@ -389,6 +389,11 @@ std::vector<int> Plan::nodes_of_ranks() const {
         for (const auto& rank : nodes[node].ranks)
             out[static_cast<std::size_t>(rank.rank)] = static_cast<int>(node);
     return out;
+}
+
+bool Plan::is_numbered_by_node() const {
+    const auto of_ranks = nodes_of_ranks();
+    return std::is_sorted(of_ranks.begin(), of_ranks.end());
 }
 
 Plan make_plan(const PlanInput& input) {

@@ -12,11 +12,10 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/topology.hpp>
 
-#include "cluster/allocation.hpp"
 #include "cluster/assignment.hpp"
 #include "launch/options/options.hpp"
-#include "launch/plan/engine.hpp"
 #include "launch/plan/mode.hpp"
+#include "scheduler/allocation.hpp"
 
 namespace dtrain::launch {
 
@@ -46,7 +45,7 @@ inline constexpr const char* others_are_alike = "the other nodes are taken to be
 /// Everything that is decided before the job starts.
 struct Plan {
     RunMode mode = RunMode::collective;
-    Engine engine = Engine::mpirun;
+    std::string engine = "mpirun";  ///< name of the launch backend
     std::string job_id;
     std::vector<NodePlan> nodes;  ///< ranks are numbered node by node in collective jobs
     std::optional<int> own_node;  ///< index of this machine's node
@@ -60,8 +59,8 @@ struct Plan {
     bool nodes_place_themselves = false;  ///< their workers look up the GPUs and processors they were given
     bool bind = true;
     bool narrow = true;  ///< CUDA_VISIBLE_DEVICES is set to the selected GPUs
-    /// With srun: how many GPUs Slurm shows on each node, and the indices among them of those that this job
-    /// uses; empty: all.
+    /// If a scheduler's daemons start the ranks: how many GPUs it shows on each node, and the indices among
+    /// them of those that this job uses; empty: all.
     int gpus_of_node = 0;
     std::vector<int> selected_positions;
     bool free_ports = false;  ///< chosen by dtrain: others are used if one is taken
@@ -74,6 +73,7 @@ struct Plan {
     std::vector<const RankPlan*> ranks() const;
     /// The node of each rank.
     std::vector<int> nodes_of_ranks() const;
+    bool is_numbered_by_node() const;
 };
 
 /// Provides ports of this machine.
@@ -98,11 +98,13 @@ struct PlanInput {
     std::vector<std::string> program;
     std::string log_dir;
     std::string working_dir;
-    std::vector<cluster::HostSlots> hostfile;       ///< content of --hostfile
-    std::optional<cluster::Allocation> allocation;  ///< whose nodes are used; not given: those of the options
-    Engine engine = Engine::mpirun;
-    std::string remote_shell;        ///< the scheduler's remote shell, for mpirun; "": ssh
-    std::vector<JoinedNode> joined;  ///< the nodes that joined at --master, this one first
+    std::vector<cluster::HostSlots> hostfile;  ///< content of --hostfile
+    std::optional<scheduler::Allocation>
+        allocation;                      ///< whose nodes are used; not given: those of the options
+    std::string engine = "mpirun";       ///< name of the launch backend
+    bool by_schedulers_daemons = false;  ///< these start the ranks, see LaunchBackend
+    std::string remote_shell;            ///< the scheduler's remote shell, for mpirun; "": ssh
+    std::vector<JoinedNode> joined;      ///< the nodes that joined at --master, this one first
     std::set<std::string> own_addresses;
     PortSource ports;
     int attempt = 1;  ///< number of the plan for this job; each gets other ports, if dtrain chooses them
@@ -111,9 +113,6 @@ struct PlanInput {
 /// Plans a job. Pure except for `input.ports`.
 /// @throws UsageError naming the option that cannot be satisfied, and the remedy.
 Plan make_plan(const PlanInput& input);
-
-/// Content of the hostfile for the plan's launch backend.
-std::string hostfile_text(const Plan& plan);
 
 /// The plan for people: a table of ranks, then the command.
 std::string to_table(const Plan& plan, const std::vector<std::string>& command);

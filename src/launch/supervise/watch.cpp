@@ -6,12 +6,12 @@
 #include <array>
 #include <csignal>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>
+#include <variant>
 
 #include <climits>
 #include <fmt/format.h>
@@ -31,10 +31,7 @@ using Clock = std::chrono::steady_clock;
 using cluster::Command;
 using std::chrono::milliseconds;
 
-constexpr milliseconds between_signals{50};   // two equal signals closer together may be merged
-constexpr milliseconds answer_margin{3000};   // for processes that answer at once but run on a busy machine
-constexpr milliseconds max_start{3000};       // for all workers to start after the first one
-constexpr milliseconds engine_cleanup{3000};  // time that mpirun 4.1 needs to kill ranks that ignore SIGTERM
+constexpr milliseconds answer_margin{3000};  // for processes that answer at once but run on a busy machine
 constexpr milliseconds between_redraws{1000};
 constexpr std::size_t max_engine_text = 16 * 1024;
 
@@ -94,27 +91,43 @@ class Watch {
                    .new_process_group = true}),
           console_(engine_.stdout_fd(), STDOUT_FILENO),
           status_(options.status_line ? STDERR_FILENO : -1),
-          result_{.job = JobState(options.size, options.service_ranks)} {
+          result_{.job = JobState(options.size, options.service_ranks)},
+          supervisor_({.by_lines = options.control.by_lines,
+                       .at_once = options.control.at_once,
+                       .grace = options.grace,
+                       .hang_timeout = options.hang_timeout,
+                       .heartbeat_ranks = options.heartbeat_ranks,
+                       .max_silence = options.max_silence},
+                      begin_) {
         ::signal(SIGPIPE, SIG_IGN);
         make_nonblocking(engine_.stderr_fd());
-        for (const int rank : options.heartbeat_ranks) last_heard_[rank] = begin_;
     }
 
     Watched run() {
         while (!engine_.poll()) {
             show_status();
-            send_keepalive();
             wait_for_something();
-            decide();
+            act();
         }
         status_.clear();
         read_events();
         console_.finish();
+        result_.killed_at_once = supervisor_.killed_at_once();
+        result_.hung = supervisor_.hung();
+        if (const auto& lost = supervisor_.lost()) note_loss(*lost);
         if (options_.events.fd >= 0) see_what_was_lost();
         result_.engine_status = *engine_.poll();
         result_.engine_pid = engine_.pid();
         end_what_escaped();
         return std::move(result_);
+    }
+
+    void operator()(const SignalBackend& signal) { engine_.send(signal.number); }
+    void operator()(const WriteCommand& written) {
+        write_all(engine_.stdin_fd(), cluster::to_line(written.command) + "\n");
+    }
+    void operator()(const WriteKeepalive&) {
+        write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));
     }
 
   private:
@@ -136,7 +149,8 @@ class Watch {
         }
         if (sources[4].revents != 0) take_command();
         if (sources[5].revents != 0) serve_events();
-        if (sources[6].revents != 0) questions_->serve(result_.job, step_ != Step::running);
+        if (sources[6].revents != 0)
+            questions_->serve(result_.job, supervisor_.phase() != Supervisor::Phase::running);
         if (questions_ != nullptr && questions_->take_stacks_command(result_.job))
             notify_ranks({.kind = Command::Kind::show_stacks});
     }
@@ -150,40 +164,25 @@ class Watch {
     void see_what_was_lost() {
         serve_events();
         const auto lost = options_.events.lost();
-        if (!lost || result_.lost || result_.job.any_failed() || result_.job.all_done()) return;
-        result_.lost = lost->rank;
-        result_.lost_because = lost->reason;
+        if (lost && !result_.lost && !result_.job.any_failed() && !result_.job.all_done()) note_loss(*lost);
     }
 
-    void notify_ranks(const Command& command) {
-        if (options_.control.by_lines) {
-            write_all(engine_.stdin_fd(), cluster::to_line(command) + "\n");
-        } else {
-            if (held_signals_.empty()) hold_until_ = Clock::now() + max_start;
-            held_signals_.push_back(signal_of(command));
-            send_held_signals();
-        }
+    void note_loss(const LostNode& lost) {
+        result_.lost = lost.rank;
+        result_.lost_because = lost.reason;
     }
 
-    /// A signal would kill a worker that has just been created, before it can report anything.
-    void send_held_signals() {
-        if (held_signals_.empty()) return;
-        if (result_.job.some_are_starting() && Clock::now() < hold_until_) return;
-        for (const int signal : std::exchange(held_signals_, {})) engine_.send(signal);
-        leave_from_ = Clock::now() + between_signals;
-    }
+    void notify_ranks(const Command& command) { supervisor_.notify(command, Clock::now()); }
 
-    /// The signal for a command that mpirun forwards to its ranks.
-    static int signal_of(const Command& command) {
-        if (command.kind == Command::Kind::pass_on) return command.signal;
-        return command.kind == Command::Kind::show_stacks ? SIGABRT : SIGALRM;
-    }
-
-    /// Ranks that receive nothing end themselves, assuming that their launcher or network is gone.
-    void send_keepalive() {
-        if (!options_.control.by_lines || Clock::now() < next_keepalive_) return;
-        write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));
-        next_keepalive_ = Clock::now() + cluster::keepalive_interval;
+    void act() {
+        const Requests asked{.asked_to_stop_by = result_.asked_to_stop_by,
+                             .commanded_to_stop = result_.commanded_to_stop,
+                             .kill_now = kill_now_,
+                             .lost = options_.events.lost ? options_.events.lost() : std::nullopt};
+        for (const auto& action : supervisor_.step(result_.job, asked, Clock::now()))
+            std::visit(*this, action);
+        const bool stops = supervisor_.phase() != Supervisor::Phase::running;
+        if (stops && options_.metrics != nullptr) options_.metrics->stop();
     }
 
     void show_status() {
@@ -199,28 +198,16 @@ class Watch {
     }
 
     int time_left_ms() const {
-        int left = ms_to_deadline();
-        const auto also_in = [&](milliseconds limit) {
-            const auto ms = static_cast<int>(std::max(limit, milliseconds{0}).count());
-            left = left < 0 ? ms : std::min(left, ms);
-        };
-        if (!held_signals_.empty()) also_in(std::chrono::ceil<milliseconds>(hold_until_ - Clock::now()));
-        if (!options_.heartbeat_ranks.empty() && left < 0) also_in(between_redraws);
+        const auto now = Clock::now();
+        auto next = supervisor_.next_step(result_.job, now);
         if (status_.on_terminal()) {
-            const auto since = std::chrono::duration_cast<milliseconds>(Clock::now() - begin_);
-            also_in(between_redraws - since % between_redraws);
+            const auto redraw = now + between_redraws - (now - begin_) % between_redraws;
+            next = std::min(next.value_or(redraw), redraw);
         }
-        if (options_.control.by_lines)
-            also_in(std::chrono::ceil<milliseconds>(next_keepalive_ - Clock::now()));
-        return left;
-    }
-
-    int ms_to_deadline() const {
-        if (!deadline_) return -1;
-        const bool only_spacing = step_ == Step::stopping && result_.job.all_ended();
-        const auto next = only_spacing ? leave_from_ : *deadline_;
-        const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
-        return static_cast<int>(std::clamp<long>(left, 0, 3600'000));
+        if (!next) return -1;
+        constexpr milliseconds max{3600'000};
+        return static_cast<int>(
+            std::clamp(std::chrono::ceil<milliseconds>(*next - now), milliseconds{0}, max).count());
     }
 
     void take_signals() {
@@ -275,118 +262,21 @@ class Watch {
         result_.job.take(event);
         if (questions_ != nullptr) questions_->take(event, result_.job);
         if (options_.metrics != nullptr) options_.metrics->take(event, result_.job);
-        if (const auto beat = last_heard_.find(event.rank); beat != last_heard_.end())
-            beat->second = Clock::now();
+        supervisor_.heard(event.rank, Clock::now());
         using Kind = cluster::Event::Kind;
         if (event.kind != Kind::warning && event.kind != Kind::gpu_error) return;
         status_.clear();
         log_warning("{}", cluster::to_sentence(event));
     }
 
-    /// Every step has a deadline, after which the next, more forceful step follows.
-    void decide() {
-        send_held_signals();
-        if (kill_now_ && !std::exchange(result_.killed_at_once, true)) {
-            engine_.send(options_.control.at_once);
-            go_on(Step::killing, engine_cleanup);
-        }
-        switch (step_) {
-            case Step::running:
-                if (result_.job.all_done())
-                    go_on(Step::leaving, answer_margin);
-                else if (result_.asked_to_stop_by != 0 || result_.commanded_to_stop || failed_by_itself())
-                    stop_programs();
-                else if (result_.job.work_done())  // the servers have no work left
-                    stop_programs();
-                else if (result_.job.any_failed())  // mpirun is already stopping the ranks and must not be
-                                                    // disturbed
-                    go_on(Step::leaving, options_.grace + engine_cleanup);
-                else if (auto lost = options_.events.lost ? options_.events.lost() : std::nullopt)
-                    stop_for(std::move(*lost));
-                else if (result_.lost = rank_of_lost_node(); result_.lost)
-                    go_on(Step::leaving, milliseconds{0});
-                else if (auto hung = result_.job.hung(options_.hang_timeout); !hung.empty())
-                    stop_hung(std::move(hung));
-                break;
-            case Step::stopping:
-                if ((result_.job.all_ended() || late()) && Clock::now() >= leave_from_) let_leave();
-                break;
-            case Step::leaving:
-                if (late()) {
-                    engine_.send(SIGTERM);
-                    go_on(Step::killing, engine_cleanup);
-                }
-                break;
-            case Step::killing:
-                if (late()) engine_.send(SIGKILL);
-                break;
-        }
-    }
-
-    enum class Step { running, stopping, leaving, killing };
-
-    bool failed_by_itself() const {
-        const auto failures = result_.job.failures();
-        return std::any_of(failures.begin(), failures.end(),
-                           [](const auto& event) { return event.kind != cluster::Event::Kind::stopped; });
-    }
-
-    /// A node counts from its rank's first event on; before that it is starting. Checked once a second, since
-    /// a job of 10,000 nodes has many events to read in between.
-    std::optional<int> rank_of_lost_node() {
-        if (Clock::now() < check_lost_from_) return std::nullopt;
-        check_lost_from_ = Clock::now() + between_redraws;
-        for (const auto& [rank, heard] : last_heard_)
-            if (result_.job.start_of(rank) && !result_.job.end_of(rank) &&
-                Clock::now() - heard > options_.max_silence)
-                return rank;
-        return std::nullopt;
-    }
-
-    /// mpirun has noticed the loss, too, and is stopping the ranks.
-    void stop_for(LostNode lost) {
-        result_.lost = lost.rank;
-        result_.lost_because = std::move(lost.reason);
-        go_on(Step::leaving, options_.grace + engine_cleanup);
-    }
-
-    void stop_hung(std::vector<cluster::Event> hung) {
-        result_.hung = std::move(hung);
-        stop_programs();
-    }
-
-    void stop_programs() {
-        result_.job.stop_asked();
-        leave_from_ = Clock::now() + between_signals;
-        notify_ranks({.kind = Command::Kind::stop});
-        go_on(Step::stopping, options_.grace + answer_margin);
-    }
-
-    /// A rank that failed by itself counts as ended while its guard still ends the remaining processes of its
-    /// program: the programs' grace time continues.
-    void let_leave() {
-        const auto promised = *deadline_;
-        notify_ranks({.kind = Command::Kind::leave});
-        go_on(Step::leaving, answer_margin);
-        deadline_ = std::max(*deadline_, promised);
-    }
-
-    void go_on(Step step, milliseconds limit) {
-        step_ = step;
-        if (options_.metrics != nullptr) options_.metrics->stop();
-        deadline_ = Clock::now() + limit;
-    }
-
-    bool late() const { return deadline_ && Clock::now() >= *deadline_; }
-
     /// Ranks that did not report an end, or were not waited for, may have left processes; the guards of
     /// killed workers are still waiting for the grace time.
     void end_what_escaped() const {
-        const bool ended_gracefully = step_ != Step::killing && !kill_now_;
+        const bool ended_gracefully = supervisor_.phase() != Supervisor::Phase::killing && !kill_now_;
         if (ended_gracefully && result_.job.all_ended()) return;
-        if (options_.control.step)
-            end_step(*options_.control.step, kill_now_ ? milliseconds{0} : options_.grace,
-                     options_.environment);
+        if (options_.control.end_remaining)
+            options_.control.end_remaining(kill_now_ ? milliseconds{0} : options_.grace,
+                                           options_.environment);
         const auto kill_at =
             Clock::now() + (kill_now_ ? milliseconds{0} : options_.grace + milliseconds{500});
         const auto give_up_at = kill_at + answer_margin;
@@ -407,18 +297,11 @@ class Watch {
     StatusLine status_;
     const Clock::time_point begin_ = Clock::now();
     Watched result_;
-    std::map<int, Clock::time_point> last_heard_;  ///< for the ranks that send heartbeats
+    Supervisor supervisor_;
     std::string unfinished_line_;
     bool engine_text_open_ = true;
     bool signalled_ = false;
     bool kill_now_ = false;
-    Step step_ = Step::running;
-    Clock::time_point next_keepalive_ = begin_;
-    std::vector<int> held_signals_;  ///< for the launch backend, which forwards them to the ranks
-    Clock::time_point hold_until_;
-    std::optional<Clock::time_point> deadline_;
-    Clock::time_point leave_from_;
-    Clock::time_point check_lost_from_;
 };
 
 }  // namespace

@@ -12,16 +12,11 @@
 #include <dtrain/environment.hpp>
 
 #include "base/subprocess.hpp"
+#include "launch/backend/rank_control.hpp"
 #include "launch/outcome/job_state.hpp"
-#include "launch/plan/engine.hpp"
+#include "launch/supervise/supervisor.hpp"
 
 namespace dtrain::launch {
-
-/// A node whose launcher is lost.
-struct LostNode {
-    int rank = 0;  ///< a rank of the node
-    std::string reason;
-};
 
 /// An additional source of events while the job runs: the link to the launchers of other nodes.
 struct EventSource {
@@ -35,8 +30,8 @@ class ControlSocket;
 class JobMetrics;
 
 struct WatchOptions {
-    std::vector<std::string> command;  ///< mpirun or srun with its arguments
-    RankControl control = RankControl::of_mpirun();
+    std::vector<std::string> command;  ///< the launch backend with its arguments
+    RankControl control;
     Environment environment;
     int size = 0;                 ///< ranks of the job
     std::set<int> service_ranks;  ///< e.g. servers; they are stopped when all others are done
@@ -59,12 +54,12 @@ struct WatchOptions {
 
 struct Watched {
     JobState job;
-    ExitStatus engine_status;        ///< of mpirun or srun
-    pid_t engine_pid = 0;            ///< pid of mpirun or srun, which has ended
+    ExitStatus engine_status;        ///< of the launch backend
+    pid_t engine_pid = 0;            ///< pid of the launch backend, which has ended
     int asked_to_stop_by = 0;        ///< signal that this process got; 0: none
     bool killed_at_once = false;     ///< by a second signal or command
     bool commanded_to_stop = false;  ///< by WatchOptions::stop_fd
-    std::string engine_text;         ///< messages of mpirun or srun itself
+    std::string engine_text;         ///< messages of the launch backend itself
     /// If the job was stopped because all remaining ranks were idle: their last events.
     std::vector<cluster::Event> hung;
     std::optional<int> lost;   ///< if the job was stopped because a node was lost: a rank of that node

@@ -114,9 +114,6 @@ TEST(Elsewhere, CommandsAreQuotedForTheShellThere) {
     EXPECT_EQ(command_by_ssh("n1", "/home/a b/jobs", {"/opt/bin/dtrain-launch", "logs", "it's"}).back(),
               "env DTRAIN_JOBS_DIR='/home/a b/jobs' /opt/bin/dtrain-launch logs 'it'\\''s'");
     EXPECT_THAT(command_by_ssh("n1", "/jobs", {"dtrain-launch"}), testing::IsSupersetOf({"--", "n1"}));
-    EXPECT_THAT(command_by_srun("n1.cluster", "12", {"dtrain-launch", "status"}),
-                testing::AllOf(testing::Contains("--overlap"), testing::Contains("--nodelist=n1"),
-                               testing::Contains("--jobid=12")));
 }
 
 TEST(Elsewhere, NoMachineIsAnOption) {

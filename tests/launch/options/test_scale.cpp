@@ -17,6 +17,7 @@
 #include "cluster/endpoint_list.hpp"
 #include "cluster/long_value.hpp"
 #include "launch/backend/mpirun/mpirun.hpp"
+#include "launch/backend/worker_environment.hpp"
 #include "launch/machines.hpp"
 #include "launch/options/carried.hpp"
 #include "launch/outcome/job_state.hpp"

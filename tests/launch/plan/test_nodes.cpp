@@ -140,17 +140,6 @@ TEST(LoneLaunchers, TheFirstOfSeveralTasksSaysSo) {
     EXPECT_EQ(lone_launchers_warning({}, task), std::nullopt);
 }
 
-TEST(OtherComponents, AreNamedInHeterogeneousJobs) {
-    Environment job{{"SLURM_JOB_NODELIST", "node1"},
-                    {"SLURM_HET_SIZE", "2"},
-                    {"SLURM_JOB_NODELIST_HET_GROUP_0", "node1"},
-                    {"SLURM_JOB_NODELIST_HET_GROUP_1", "node[2-3]"}};
-    EXPECT_THAT(other_components_warning(job).value_or(""),
-                HasSubstr("has 2 components; only node1 is used, and node[2-3] is left to other programs"));
-    job.unset("SLURM_HET_SIZE");
-    EXPECT_EQ(other_components_warning(job), std::nullopt);
-}
-
 TEST(Loopback, Names) {
     for (const char* name : {"127.0.0.1", "127.9.9.9", "localhost", "::1"})
         EXPECT_TRUE(is_loopback(name)) << name;

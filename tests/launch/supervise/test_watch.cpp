@@ -15,6 +15,7 @@
 #include "base/files.hpp"
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
+#include "launch/backend/mpirun/mpirun_backend.hpp"
 #include "launch/supervise/watch.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -52,6 +53,7 @@ class WatchTest : public testing::Test {
         options_.environment = Environment::of_this_process();
         options_.environment.set("DTRAIN_JOB_TOKEN", token());
         options_.job_token = token();
+        options_.control = MpirunBackend().control("", "");
         options_.grace = 10min;  // that nothing here waits for
         ::mkfifo((folder_ / "stop").c_str(), 0600);
     }
@@ -167,7 +169,7 @@ TEST_F(WatchTest, AnOrderStopsAndASecondOneKills) {
 }
 
 TEST_F(WatchTest, AnEngineThatDoesNotEndIsKilled) {
-    options_.control = {.by_lines = false, .death_signal = 0, .at_once = SIGTERM, .step = {}};
+    options_.control = {.by_lines = false, .death_signal = 0, .at_once = SIGTERM, .end_remaining = {}};
     const auto end = watched(
         1, say(Kind::started, 0) + "kill -INT $PPID; await order 1; kill -INT $PPID; await never 1\n");
     EXPECT_EQ(end.engine_status, ExitStatus{.signal = SIGKILL});
@@ -182,7 +184,7 @@ TEST_F(WatchTest, WhatEscapedIsEnded) {
 }
 
 TEST_F(WatchTest, OrdersAreLinesWhereTheEngineCopiesThem) {
-    options_.control = {.by_lines = true, .death_signal = 0, .at_once = SIGTERM, .step = {}};
+    options_.control = {.by_lines = true, .death_signal = 0, .at_once = SIGTERM, .end_remaining = {}};
     const auto end = watched(
         1, "hear() { while read -r line && note \"$line\" && [ \"$line\" != \"$1\" ]; do :; done; }\n" +
                say(Kind::started, 0) + "kill -USR2 $PPID; hear 'signal 12'\n" +

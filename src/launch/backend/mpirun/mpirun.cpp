@@ -2,19 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/backend/mpirun/mpirun.hpp"
 
-#include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "cluster/address.hpp"
-#include "cluster/endpoint_list.hpp"
-#include "cluster/long_value.hpp"
-#include "cluster/node_fields.hpp"
-#include "cluster/server_environment.hpp"
 #include "launch/options/worker_options.hpp"
 
 namespace dtrain::launch {
@@ -27,14 +20,9 @@ struct Part {
     int ranks = 0;
 };
 
-bool numbered_node_by_node(const Plan& plan) {
-    const auto nodes = plan.nodes_of_ranks();
-    return std::is_sorted(nodes.begin(), nodes.end());
-}
-
 std::vector<Part> parts_of(const Plan& plan) {
     const auto nodes = plan.nodes_of_ranks();
-    const bool report_hosts = !numbered_node_by_node(plan);
+    const bool report_hosts = !plan.is_numbered_by_node();
     const auto names = mpirun_names(plan);
     std::vector<Part> parts;
     for (const auto* rank : plan.ranks()) {
@@ -64,28 +52,6 @@ std::vector<std::string> links_between_nodes(const Plan& plan, const std::string
     std::vector<std::string> argv{"--leave-session-attached"};
     for (const auto& [name, value] : parameters) append(argv, {"--mca", name, value});
     return argv;
-}
-
-/// Variables whose values are known only after a machine has been inspected.
-constexpr std::array<const char*, 6> of_known_machines{"DTRAIN_CPUS",   "DTRAIN_NUMA",    "DTRAIN_THREADS",
-                                                       "DTRAIN_SHARED", "DTRAIN_ADAPTER", "DTRAIN_VISIBLE"};
-
-void let_nodes_place_themselves(Environment& out, const Plan& plan) {
-    for (const char* name : of_known_machines) out.unset(name);
-    if (plan.narrow && plan.gpus_of_node > 0)
-        out.set("DTRAIN_SELECT", plan.selected_positions.empty()
-                                     ? "all"
-                                     : fmt::format("{}", fmt::join(plan.selected_positions, ",")));
-}
-
-/// "a:8,b:8".
-std::string hosts_with_slots(const Plan& plan) {
-    std::vector<std::string> out;
-    for (const auto& node : plan.nodes)
-        out.push_back(plan.nodes.size() == 1
-                          ? node.host
-                          : cluster::format_address(node.host, static_cast<int>(node.ranks.size())));
-    return join(out, ",");
 }
 
 /// A loopback address that stands for a node and needs no name lookup.
@@ -155,52 +121,6 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
         append(argv, plan.program);
     }
     return argv;
-}
-
-Environment worker_environment(const Plan& plan, const Options& options, const std::string& token,
-                               bool as_root) {
-    Environment out;
-    out.set("DTRAIN_EVENTS", "1");
-    if (plan.nodes.size() > 1) out.set("DTRAIN_TELL_OUTPUT", "1");
-    if (plan.followed) out.set("DTRAIN_WORKING_DIR", plan.working_dir);
-    out.set("DTRAIN_JOB_ID", plan.job_id + "." + token.substr(0, 8));
-    out.set("DTRAIN_JOB_TOKEN", token);
-    out.set("DTRAIN_BIND", plan.bind ? "apply" : "none");
-    out.set("DTRAIN_RUN_MODE", to_string(plan.mode));
-    if (plan.servers)
-        cluster::write_server_job(out, *plan.servers);
-    else
-        cluster::set_long(out, "DTRAIN_ENDPOINTS", cluster::endpoint_list(plan.endpoints.trainers));
-    if (options.backend != "auto") out.set("DTRAIN_BACKEND", options.backend);
-    if (options.network_interface) out.set("DTRAIN_NETWORK_INTERFACE", *options.network_interface);
-    if (options.with_gloo) out.set("PADDLE_WITH_GLOO", std::to_string(*options.with_gloo));
-    out.set("DTRAIN_MASTER", plan.endpoints.paddle_master);
-    out.set("DTRAIN_TORCH_MASTER",
-            cluster::format_address(plan.endpoints.master_addr, plan.endpoints.master_port));
-    cluster::set_long(out, "DTRAIN_HOSTS", hosts_with_slots(plan));
-    if (!numbered_node_by_node(plan)) {
-        std::vector<std::string> nodes;
-        for (const int node : plan.nodes_of_ranks()) nodes.push_back(std::to_string(node));
-        cluster::set_long(out, "DTRAIN_NODES_OF_RANKS", cluster::join_node_fields(nodes));
-    }
-    std::vector<std::string> visible;
-    std::vector<std::vector<cluster::RankAssignment>> assignments;
-    for (const auto& node : plan.nodes) {
-        visible.push_back(node.cuda_visible_devices);
-        assignments.emplace_back();
-        for (const auto& rank : node.ranks) assignments.back().push_back(rank.assignment);
-    }
-    const bool any_visible =
-        std::any_of(visible.begin(), visible.end(), [](const auto& gpus) { return !gpus.empty(); });
-    if (plan.narrow && any_visible) out.set("DTRAIN_VISIBLE", cluster::join_node_fields(visible));
-    cluster::write_assignments(out, assignments);
-    if (plan.nodes_place_themselves) let_nodes_place_themselves(out, plan);
-    if (as_root) {
-        // Containers run as root; who starts dtrain-launch as root has made that choice.
-        out.set("OMPI_ALLOW_RUN_AS_ROOT", "1");
-        out.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    }
-    return out;
 }
 
 }  // namespace dtrain::launch

@@ -43,9 +43,4 @@ std::vector<std::string> mpirun_names(const Plan& plan);
 /// The entries of mpirun's hostfile.
 std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan);
 
-/// The variables that the launcher adds to the environment of mpirun and the workers.
-/// @param token a secret of this job by which its processes can be found
-Environment worker_environment(const Plan& plan, const Options& options, const std::string& token,
-                               bool as_root);
-
 }  // namespace dtrain::launch

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "launch/backend/mpirun/mpirun.hpp"
 #include "launch/options/worker_options.hpp"
 
 namespace dtrain::launch {
@@ -74,13 +73,6 @@ std::string srun_hostfile(const Plan& plan) {
 Environment srun_environment(Environment environment) {
     for (const char* name : overridden_srun_variables) environment.unset(name);
     return environment;
-}
-
-Environment srun_worker_environment(const Plan& plan, const Options& options, const std::string& token,
-                                    bool as_root) {
-    auto out = worker_environment(plan, options, token, as_root);
-    out.set("DTRAIN_CONTROL", "stdin");
-    return out;
 }
 
 }  // namespace dtrain::launch

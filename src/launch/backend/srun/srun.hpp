@@ -39,9 +39,4 @@ std::string srun_hostfile(const Plan& plan);
 /// modes that sbatch and salloc set.
 Environment srun_environment(Environment environment);
 
-/// Like worker_environment(), for ranks under srun: they read commands on stdin, and get indices of the GPUs
-/// that Slurm shows them instead of the GPUs and processors of a machine that the launcher has inspected.
-Environment srun_worker_environment(const Plan& plan, const Options& options, const std::string& token,
-                                    bool as_root);
-
 }  // namespace dtrain::launch

@@ -5,8 +5,8 @@
 #include <dtrain/error.hpp>
 
 #include "base/subprocess.hpp"
-#include "cluster/slurm_allocation.hpp"
 #include "launch/backend/srun/srun.hpp"
+#include "scheduler/slurm/slurm_allocation.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::chrono::seconds probe_limit{10};
 
 }  // namespace
 
-SrunSite ask_slurm(cluster::Allocation& allocation, const Environment& environment) {
+SrunSite ask_slurm(scheduler::Allocation& allocation, const Environment& environment) {
     const auto ask = [&](std::vector<std::string> argv) {
         const auto answer =
             run_and_capture({.argv = std::move(argv), .environment = environment}, probe_limit);
@@ -24,7 +24,7 @@ SrunSite ask_slurm(cluster::Allocation& allocation, const Environment& environme
     if (!allocation.gpus_of_node && !environment.has("CUDA_VISIBLE_DEVICES") &&
         find_in_path("scontrol", environment))
         allocation.gpus_of_node =
-            cluster::gpus_of_node(ask({"scontrol", "show", "job", "--details", allocation.job_id}));
+            scheduler::gpus_of_node(ask({"scontrol", "show", "job", "--details", allocation.job_id}));
     return {.pmix = offers_pmix(ask({"srun", "--mpi=list"}))};
 }
 

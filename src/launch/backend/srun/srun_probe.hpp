@@ -4,7 +4,7 @@
 
 #include <dtrain/environment.hpp>
 
-#include "cluster/allocation.hpp"
+#include "scheduler/allocation.hpp"
 
 namespace dtrain::launch {
 
@@ -14,6 +14,6 @@ struct SrunSite {
 };
 
 /// Queries srun's MPI plugins and, if no variable has them (salloc), the GPUs of the job's nodes.
-SrunSite ask_slurm(cluster::Allocation& allocation, const Environment& environment);
+SrunSite ask_slurm(scheduler::Allocation& allocation, const Environment& environment);
 
 }  // namespace dtrain::launch

@@ -7,6 +7,7 @@
 
 #include "cluster/assignment.hpp"
 #include "launch/backend/mpirun/mpirun.hpp"
+#include "launch/backend/worker_environment.hpp"
 
 namespace dtrain::launch {
 namespace {

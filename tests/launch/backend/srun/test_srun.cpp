@@ -12,13 +12,15 @@
 #include "base/text.hpp"
 #include "cluster/address.hpp"
 #include "launch/backend/srun/srun.hpp"
+#include "launch/backend/srun/srun_backend.hpp"
+#include "launch/backend/worker_environment.hpp"
 #include "launch/machines.hpp"
 #include "support/refuses.hpp"
 
 namespace dtrain::launch {
 namespace {
 
-using cluster::Allocation;
+using scheduler::Allocation;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -46,7 +48,8 @@ Plan plan_for(const std::string& words, const Where& where) {
                       .program = {"python3", "-u", "my train.py"},
                       .log_dir = "/my logs",
                       .allocation = where.allocation,
-                      .engine = Engine::srun,
+                      .engine = "srun",
+                      .by_schedulers_daemons = true,
                       .own_addresses = where.own_addresses,
                       .ports = {.any =
                                     [](int count) {
@@ -99,8 +102,8 @@ TEST(Srun, CommandOfACpuJobWithoutPmix) {
 
 TEST(Srun, WorkersGetPositionsAndListenToLines) {
     const auto plan = plan_for("", {.allocation = two_nodes(2)});
-    const auto environment = srun_worker_environment(plan, {}, "0123456789", false);
-    EXPECT_EQ(environment.get("DTRAIN_CONTROL"), "stdin");
+    const auto environment = worker_environment(plan, {}, "0123456789", false);
+    EXPECT_TRUE(SrunBackend().control("77", "0123456789").by_lines);
     EXPECT_EQ(environment.get("DTRAIN_GPUS"), "2*0;1");
     EXPECT_EQ(environment.get("DTRAIN_SELECT"), "all");
     EXPECT_EQ(environment.get("DTRAIN_HOSTS"), "node1:2,node2:2");
@@ -153,14 +156,14 @@ TEST(SrunPlan, AFewOfTheGpusByTheirPositions) {
     EXPECT_THAT(devices_of(plan),
                 ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(0), ElementsAre(1)));
     EXPECT_EQ(plan.gpus_of_node, 4) << "what the step asks Slurm for";
-    const auto environment = srun_worker_environment(plan, {}, "0123456789", false);
+    const auto environment = worker_environment(plan, {}, "0123456789", false);
     EXPECT_EQ(environment.get("DTRAIN_SELECT"), "3,1");
 }
 
 TEST(SrunPlan, NoGpusWithoutAnyInTheAllocation) {
     const auto plan = plan_for("--nproc_per_node 2", {.allocation = two_nodes(0)});
     EXPECT_THAT(devices_of(plan), testing::Each(IsEmpty()));
-    const auto environment = srun_worker_environment(plan, {}, "0123456789", false);
+    const auto environment = worker_environment(plan, {}, "0123456789", false);
     EXPECT_EQ(environment.get("DTRAIN_GPUS"), "2*;") << "and the workers take none by themselves";
     EXPECT_FALSE(environment.has("DTRAIN_SELECT"));
 }
@@ -189,7 +192,7 @@ TEST(SrunPlan, ServersAndWorkersTakeTheNodesInTurn) {
     EXPECT_EQ(srun_hostfile(plan), "node1\nnode2\nnode1\nnode2\nnode1\n");
     EXPECT_THAT(devices_of(plan),
                 ElementsAre(IsEmpty(), IsEmpty(), ElementsAre(0), ElementsAre(0), ElementsAre(1)));
-    const auto environment = srun_worker_environment(plan, {}, "0123456789", false);
+    const auto environment = worker_environment(plan, {}, "0123456789", false);
     EXPECT_EQ(environment.get("DTRAIN_GPUS"), ";0;1|;0");
     EXPECT_EQ(environment.get("DTRAIN_NODES_OF_RANKS"), "0|1|0|1|0");
     const auto command = srun_command(plan, {.hostfile = "/h", .worker = "w", .step_name = "s"}, {});

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/supervise/supervisor.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace dtrain::launch {
+namespace {
+
+using cluster::Command;
+using std::chrono::milliseconds;
+
+constexpr milliseconds between_signals{50};   // two equal signals closer together may be merged
+constexpr milliseconds answer_margin{3000};   // for processes that answer at once but run on a busy machine
+constexpr milliseconds max_start{3000};       // for all workers to start after the first one
+constexpr milliseconds engine_cleanup{3000};  // time that mpirun 4.1 needs to kill ranks that ignore SIGTERM
+constexpr milliseconds between_loss_checks{1000};
+
+/// The signal for a command that the backend forwards to its ranks.
+int signal_of(const Command& command) {
+    if (command.kind == Command::Kind::pass_on) return command.signal;
+    return command.kind == Command::Kind::show_stacks ? SIGABRT : SIGALRM;
+}
+
+bool failed_by_itself(const JobState& job) {
+    return std::ranges::any_of(job.failures(), [](const cluster::Event& event) {
+        return event.kind != cluster::Event::Kind::stopped;
+    });
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisionLimits limits, TimePoint now)
+    : limits_(std::move(limits)), next_keepalive_(now) {
+    for (const int rank : limits_.heartbeat_ranks) last_heard_[rank] = now;
+}
+
+void Supervisor::heard(int rank, TimePoint now) {
+    if (const auto known = last_heard_.find(rank); known != last_heard_.end()) known->second = now;
+}
+
+void Supervisor::notify(const Command& command, TimePoint now) {
+    if (limits_.by_lines) {
+        actions_.emplace_back(WriteCommand{command});
+        return;
+    }
+    if (held_signals_.empty()) hold_until_ = now + max_start;
+    held_signals_.push_back(signal_of(command));
+}
+
+std::vector<Action> Supervisor::step(JobState& job, const Requests& asked, TimePoint now) {
+    keep_alive(now);
+    send_held_signals(job, now);
+    if (asked.kill_now && !std::exchange(killed_at_once_, true)) {
+        actions_.emplace_back(SignalBackend{limits_.at_once});
+        go_on(Phase::killing, engine_cleanup, now);
+    }
+    switch (phase_) {
+        case Phase::running:
+            decide_while_running(job, asked, now);
+            break;
+        case Phase::stopping:
+            if ((job.all_ended() || late(now)) && now >= leave_from_) let_leave(now);
+            break;
+        case Phase::leaving:
+            if (late(now)) {
+                actions_.emplace_back(SignalBackend{SIGTERM});
+                go_on(Phase::killing, engine_cleanup, now);
+            }
+            break;
+        case Phase::killing:
+            if (late(now)) actions_.emplace_back(SignalBackend{SIGKILL});
+            break;
+    }
+    send_held_signals(job, now);
+    return std::exchange(actions_, {});
+}
+
+void Supervisor::decide_while_running(JobState& job, const Requests& asked, TimePoint now) {
+    if (job.all_done())
+        go_on(Phase::leaving, answer_margin, now);
+    else if (asked.asked_to_stop_by != 0 || asked.commanded_to_stop || failed_by_itself(job))
+        stop_programs(job, now);
+    else if (job.work_done())  // the servers have no work left
+        stop_programs(job, now);
+    else if (job.any_failed())  // mpirun is already stopping the ranks and must not be disturbed
+        go_on(Phase::leaving, limits_.grace + engine_cleanup, now);
+    else if (asked.lost) {  // mpirun has noticed the loss, too, and is stopping the ranks
+        lost_ = asked.lost;
+        go_on(Phase::leaving, limits_.grace + engine_cleanup, now);
+    } else if (const auto rank = rank_of_lost_node(job, now)) {
+        lost_ = LostNode{.rank = *rank, .reason = {}};
+        go_on(Phase::leaving, milliseconds{0}, now);
+    } else if (auto hung = job.hung(limits_.hang_timeout); !hung.empty()) {
+        hung_ = std::move(hung);
+        stop_programs(job, now);
+    }
+}
+
+/// Ranks that receive nothing end themselves, assuming that their launcher or network is gone.
+void Supervisor::keep_alive(TimePoint now) {
+    if (!limits_.by_lines || now < next_keepalive_) return;
+    actions_.emplace_back(WriteKeepalive{});
+    next_keepalive_ = now + cluster::keepalive_interval;
+}
+
+/// A signal would kill a worker that has just been created, before it can report anything.
+void Supervisor::send_held_signals(const JobState& job, TimePoint now) {
+    if (held_signals_.empty()) return;
+    if (job.some_are_starting() && now < hold_until_) return;
+    for (const int signal : std::exchange(held_signals_, {})) actions_.emplace_back(SignalBackend{signal});
+    leave_from_ = now + between_signals;
+}
+
+/// A node counts from its rank's first event on; before that it is starting. Checked once a second, since a
+/// job of 10,000 nodes has many events to read in between.
+std::optional<int> Supervisor::rank_of_lost_node(const JobState& job, TimePoint now) {
+    if (now < check_lost_from_) return std::nullopt;
+    check_lost_from_ = now + between_loss_checks;
+    for (const auto& [rank, heard] : last_heard_)
+        if (job.start_of(rank) && !job.end_of(rank) && now - heard > limits_.max_silence) return rank;
+    return std::nullopt;
+}
+
+void Supervisor::stop_programs(JobState& job, TimePoint now) {
+    job.stop_asked();
+    leave_from_ = now + between_signals;
+    notify({.kind = Command::Kind::stop}, now);
+    go_on(Phase::stopping, limits_.grace + answer_margin, now);
+}
+
+/// A rank that failed by itself counts as ended while its guard still ends the remaining processes of its
+/// program: the programs' grace time continues.
+void Supervisor::let_leave(TimePoint now) {
+    const auto promised = *deadline_;
+    notify({.kind = Command::Kind::leave}, now);
+    go_on(Phase::leaving, answer_margin, now);
+    deadline_ = std::max(*deadline_, promised);
+}
+
+void Supervisor::go_on(Phase phase, milliseconds limit, TimePoint now) {
+    phase_ = phase;
+    deadline_ = now + limit;
+}
+
+std::optional<TimePoint> Supervisor::next_step(const JobState& job, TimePoint now) const {
+    std::optional<TimePoint> next;
+    const auto also_at = [&](TimePoint at) { next = std::min(next.value_or(at), at); };
+    const bool only_spacing = phase_ == Phase::stopping && job.all_ended();
+    if (deadline_) also_at(only_spacing ? leave_from_ : *deadline_);
+    if (!held_signals_.empty()) also_at(hold_until_);
+    if (!last_heard_.empty() && !deadline_) also_at(now + between_loss_checks);
+    if (limits_.by_lines) also_at(next_keepalive_);
+    return next;
+}
+
+}  // namespace dtrain::launch

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: supervisor.hpp and docs/design/launch.md ("Two-phase stop"), with a clock that the tests move.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launch/supervise/supervisor.hpp"
+
+namespace dtrain::launch {
+namespace {
+
+using namespace std::chrono_literals;
+using cluster::Command;
+using cluster::Event;
+using Kind = Event::Kind;
+using Phase = Supervisor::Phase;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const SupervisionLimits by_signals{.by_lines = false, .at_once = SIGKILL, .grace = 10s};
+const SupervisionLimits by_lines{.by_lines = true, .at_once = SIGTERM, .grace = 10s};
+constexpr Action stop{SignalBackend{SIGALRM}};  // tells a worker first to stop, then to leave
+constexpr Action leave = stop;
+
+/// A job of this many ranks, and a clock.
+class Supervised {
+  public:
+    explicit Supervised(SupervisionLimits limits, int size = 2, std::set<int> service_ranks = {})
+        : job(size, std::move(service_ranks)), supervisor(std::move(limits), now) {}
+
+    Supervised& with(Kind kind, int rank, int code = 0) {
+        job.take({.kind = kind, .rank = rank, .host = "n1", .code = code, .time_us = ++time_us_});
+        supervisor.heard(rank, now);
+        return *this;
+    }
+    Supervised& started() {
+        for (int rank = 0; rank < job.size(); ++rank) with(Kind::started, rank);
+        return *this;
+    }
+    std::vector<Action> after(std::chrono::milliseconds time) {
+        now += time;
+        return supervisor.step(job, asked, now);
+    }
+    /// How long the launcher may sleep.
+    std::optional<std::chrono::milliseconds> sleeps() const {
+        const auto next = supervisor.next_step(job, now);
+        if (!next) return std::nullopt;
+        return std::chrono::duration_cast<std::chrono::milliseconds>(*next - now);
+    }
+
+    TimePoint now{1h};
+    JobState job;
+    Requests asked;
+    Supervisor supervisor;
+
+  private:
+    std::int64_t time_us_ = 0;
+};
+
+TEST(Supervisor, SleepsWhileAllIsWell) {
+    Supervised run(by_signals);
+    run.started();
+    EXPECT_THAT(run.after(1ms), IsEmpty());
+    EXPECT_EQ(run.sleeps(), std::nullopt);
+    run.with(Kind::done, 0).with(Kind::done, 1);
+    EXPECT_THAT(run.after(1ms), IsEmpty());
+    EXPECT_EQ(run.supervisor.phase(), Phase::leaving);
+    EXPECT_EQ(run.sleeps(), 3s) << "for workers to exit";
+}
+
+TEST(Supervisor, StopsInTwoPhases) {
+    Supervised run(by_signals);
+    run.started().with(Kind::exited, 1, 7);
+    EXPECT_THAT(run.after(1ms), ElementsAre(stop));
+    EXPECT_EQ(run.supervisor.phase(), Phase::stopping);
+    EXPECT_EQ(run.sleeps(), 13s) << "the programs' grace and a margin";
+    EXPECT_THAT(run.after(5s), IsEmpty());
+    run.with(Kind::stopped, 0);
+    EXPECT_THAT(run.after(1ms), ElementsAre(leave));
+    EXPECT_EQ(run.supervisor.phase(), Phase::leaving);
+    EXPECT_EQ(run.sleeps(), 7999ms) << "a guard may use what is left of the grace";
+    EXPECT_THAT(run.job.stopped(), ElementsAre(0));
+}
+
+TEST(Supervisor, BecomesMoreForcefulWithEachDeadline) {
+    Supervised run(by_signals);
+    run.started();
+    run.asked.asked_to_stop_by = SIGTERM;
+    EXPECT_THAT(run.after(1ms), ElementsAre(stop));
+    EXPECT_THAT(run.after(12'999ms), IsEmpty());
+    EXPECT_THAT(run.after(1ms), ElementsAre(leave)) << "nobody has answered";
+    EXPECT_THAT(run.after(2'999ms), IsEmpty());
+    EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{SIGTERM}}));
+    EXPECT_EQ(run.supervisor.phase(), Phase::killing);
+    EXPECT_THAT(run.after(2'999ms), IsEmpty());
+    EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{SIGKILL}}));
+    EXPECT_FALSE(run.supervisor.killed_at_once());
+}
+
+TEST(Supervisor, ASecondRequestKillsOnce) {
+    for (const auto& limits : {by_signals, by_lines}) {
+        Supervised run(limits);
+        run.started();
+        run.asked.commanded_to_stop = true;
+        run.after(1ms);
+        run.asked.kill_now = true;
+        EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{limits.at_once}}));
+        EXPECT_THAT(run.after(1ms), IsEmpty());
+        EXPECT_TRUE(run.supervisor.killed_at_once());
+        EXPECT_THAT(run.after(3s), ElementsAre(Action{SignalBackend{SIGKILL}}));
+    }
+}
+
+TEST(Supervisor, TwoEqualSignalsAreNotMerged) {
+    Supervised run(by_signals, 1);
+    run.started();
+    run.asked.asked_to_stop_by = SIGTERM;
+    EXPECT_THAT(run.after(1ms), ElementsAre(stop));
+    run.with(Kind::stopped, 0);
+    EXPECT_THAT(run.after(49ms), IsEmpty());
+    EXPECT_EQ(run.sleeps(), 1ms);
+    EXPECT_THAT(run.after(1ms), ElementsAre(leave));
+}
+
+TEST(Supervisor, NoSignalHitsAWorkerThatIsJustBeginning) {
+    Supervised run(by_signals, 3);
+    run.with(Kind::started, 0);
+    run.supervisor.notify({.kind = Command::Kind::pass_on, .signal = SIGUSR1}, run.now);
+    EXPECT_THAT(run.after(1ms), IsEmpty());
+    EXPECT_EQ(run.sleeps(), 2'999ms);
+    run.with(Kind::started, 1).with(Kind::started, 2);
+    EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{SIGUSR1}}));
+
+    Supervised late(by_signals, 3);
+    late.with(Kind::started, 0);
+    late.supervisor.notify({.kind = Command::Kind::show_stacks}, late.now);
+    EXPECT_THAT(late.after(2'999ms), IsEmpty());
+    EXPECT_THAT(late.after(1ms), ElementsAre(Action{SignalBackend{SIGABRT}})) << "one does not come";
+}
+
+TEST(Supervisor, LinesNeedNoSpacing) {
+    Supervised run(by_lines, 2);
+    run.with(Kind::started, 0);
+    EXPECT_THAT(run.after(0ms), ElementsAre(Action{WriteKeepalive{}}));
+    EXPECT_EQ(run.sleeps(), cluster::keepalive_interval);
+    run.supervisor.notify({.kind = Command::Kind::pass_on, .signal = SIGUSR2}, run.now);
+    EXPECT_THAT(run.after(1ms),
+                ElementsAre(Action{WriteCommand{{.kind = Command::Kind::pass_on, .signal = SIGUSR2}}}));
+    EXPECT_THAT(run.after(cluster::keepalive_interval), ElementsAre(Action{WriteKeepalive{}}));
+}
+
+TEST(Supervisor, ServersStopWhenTheWorkIsDone) {
+    Supervised run(by_signals, 2, {0});
+    run.started().with(Kind::done, 1);
+    EXPECT_THAT(run.after(1ms), ElementsAre(stop));
+    run.with(Kind::stopped, 0);
+    EXPECT_THAT(run.after(50ms), ElementsAre(leave));
+    EXPECT_TRUE(run.job.all_done());
+}
+
+TEST(Supervisor, WhomTheBackendStopsIsNotDisturbed) {
+    Supervised run(by_signals);
+    run.started().with(Kind::stopped, 0);  // a worker was killed, and mpirun stops the others
+    EXPECT_THAT(run.after(1ms), IsEmpty());
+    EXPECT_EQ(run.supervisor.phase(), Phase::leaving);
+    EXPECT_EQ(run.sleeps(), 13s);
+}
+
+TEST(Supervisor, ANodeWhoseLinkBreaksIsLost) {
+    Supervised run(by_signals);
+    run.started();
+    run.asked.lost = LostNode{.rank = 1, .reason = "its launcher was killed"};
+    EXPECT_THAT(run.after(1ms), IsEmpty()) << "mpirun ends the ranks";
+    ASSERT_TRUE(run.supervisor.lost());
+    EXPECT_EQ(run.supervisor.lost()->rank, 1);
+    EXPECT_EQ(run.supervisor.lost()->reason, "its launcher was killed");
+    EXPECT_THAT(run.after(13s), ElementsAre(Action{SignalBackend{SIGTERM}}));
+}
+
+TEST(Supervisor, ANodeThatIsSilentIsLost) {
+    auto limits = by_signals;
+    limits.heartbeat_ranks = {0, 1};
+    limits.max_silence = 20s;
+    Supervised run(limits);
+    EXPECT_THAT(run.after(1min), IsEmpty());
+    EXPECT_FALSE(run.supervisor.lost()) << "its ranks are starting still";
+    run.started();
+    run.after(15s);
+    run.with(Kind::alive, 0);
+    run.after(5s);
+    EXPECT_FALSE(run.supervisor.lost());
+    EXPECT_EQ(run.sleeps(), 1s) << "to look again";
+    EXPECT_THAT(run.after(1s), IsEmpty());
+    ASSERT_TRUE(run.supervisor.lost());
+    EXPECT_EQ(run.supervisor.lost()->rank, 1);
+    EXPECT_THAT(run.after(0ms), ElementsAre(Action{SignalBackend{SIGTERM}})) << "nobody is waited for";
+}
+
+TEST(Supervisor, AFailureExplainsALossAndNotTheOtherWayRound) {
+    Supervised run(by_signals);
+    run.started().with(Kind::exited, 0, 1);
+    run.asked.lost = LostNode{.rank = 1, .reason = {}};
+    EXPECT_THAT(run.after(1ms), ElementsAre(stop));
+    EXPECT_FALSE(run.supervisor.lost());
+}
+
+TEST(Supervisor, RanksThatAllAreIdleAreStopped) {
+    auto limits = by_signals;
+    limits.hang_timeout = 5s;
+    Supervised run(limits);
+    run.started().with(Kind::idle, 0);
+    EXPECT_THAT(run.after(1ms), IsEmpty());
+    run.with(Kind::idle, 1);
+    run.job.take({.kind = Kind::idle, .rank = 0, .host = "n1", .time_us = 60'000'000});
+    run.job.take({.kind = Kind::idle, .rank = 1, .host = "n1", .time_us = 60'000'000});
+    EXPECT_THAT(run.after(1ms), ElementsAre(stop));
+    EXPECT_EQ(run.supervisor.hung().size(), 2U);
+}
+
+}  // namespace
+}  // namespace dtrain::launch
