@@ -55,15 +55,16 @@ enum class CheckpointFormat {
     file        ///< one file
 };
 
-/// Writes one HDF5 file (format 1): groups /parameters, /optimizer (one dataset per name) and /job (text
-/// attributes); epoch, step, seed and a checksum over all contents are attributes of the root. The same
-/// checkpoint always gives the same bytes. Atomic: written beside `path`, synced, renamed. Folders are
+/// Writes one HDF5 file (format 3): groups /parameters, /optimizer (one dataset per name) and /job (text
+/// attributes); epoch, step and seed are attributes of the root. Before HDF5's own bytes is an index with
+/// checksums of everything. The same checkpoint always gives the same bytes, the ones that all ranks of a job
+/// write together. Atomic: written beside `path`, synced, renamed. Folders are
 /// created as needed. Call it on one rank.
 /// @throws Error naming the path if it cannot be written (nothing is left behind then).
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Writes a directory (format 2): `shards` HDF5 files of about equal size (1: no tensor is split) and
-/// index.h5, in which the same groups as in format 1 present them as one file (virtual datasets; HDF5 1.10 or
+/// index.h5, in which the same groups present them as one file (virtual datasets; HDF5 1.10 or
 /// later). index.h5 has checksums of everything, including its own bytes. The same checkpoint and number of
 /// shards always give the same bytes. Atomic: written beside `path` as ".tmp-NAME", synced, renamed. Call it
 /// on one rank; dtrain-worker runs jobs whose ranks each write a shard.
@@ -71,8 +72,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoint& checkpoint,
                                int shards = 1);
 
-/// Reads either format, or the single file that all ranks of a job have written together (format 3), into
-/// newly allocated memory. Not collective.
+/// Reads either format, or the single file that dtrain 0.1 wrote on one rank (format 1), into newly allocated
+/// memory. Not collective.
 /// @throws UsageError naming the file that cannot be read, is not a checkpoint, is truncated or damaged. Any
 /// changed byte is detected, except for unused bytes of a format 1 file.
 Checkpoint load_checkpoint(const std::filesystem::path& path);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,6 +36,16 @@ std::optional<std::string> error_of(const Action& action) {
         return failed.what();
     }
     return std::nullopt;
+}
+
+/// @throws Error naming the path if the system refuses
+template <class Action>
+void or_say_where(const std::filesystem::path& path, const Action& action) {
+    try {
+        action();
+    } catch (const std::system_error& error) {
+        throw Error(fmt::format("cannot write {}: {}", path.string(), error.code().message()));
+    }
 }
 
 }  // namespace
@@ -172,7 +183,9 @@ void Checkpointer::write_together() {
                               for (const auto& each : all_info)
                                   std::ranges::copy(io::shard_info_from_json(each).pieces,
                                                     std::back_inserter(whole.pieces));
-                              io::finish_checkpoint_file(temporary, layout, {header_, tensors_, {whole}});
+                              or_say_where(temporary, [&] {
+                                  io::finish_checkpoint_file(temporary, layout, {header_, tensors_, {whole}});
+                              });
                               publish_file(temporary, *path_);
                               folder_.publish(*path_, options_.keep);
                           }));
@@ -181,9 +194,11 @@ void Checkpointer::write_together() {
 io::FileLayout Checkpointer::make_file(const std::filesystem::path& path) const {
     io::FileLayout layout;
     throw_together<Error>(communicator_, error_of([&] {
-                              if (communicator_.rank() == 0)
+                              if (communicator_.rank() != 0) return;
+                              or_say_where(path, [&] {
                                   layout = io::begin_checkpoint_file(path, header_, tensors_,
                                                                      io::cut_pieces(tensors_));
+                              });
                           }));
     layout.offsets.resize(tensors_.size());
     communicator_.broadcast(std::span(layout.offsets));

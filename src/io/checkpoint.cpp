@@ -59,16 +59,6 @@ std::string checksum(const Checkpoint& checkpoint) {
     return fmt::format("{:016x}", hash.value());
 }
 
-void write(io::Hdf5File& file, const std::string& group, const Tensors& tensors) {
-    file.make_group(group);
-    for (const auto& entry : tensors) {
-        const auto dataset = fmt::format("{}/{}", group, entry.first);
-        const auto& shape = entry.second.shape;
-        std::visit([&](const auto& values) { file.write(dataset, shape, std::span(values)); },
-                   entry.second.values);
-    }
-}
-
 CheckpointTensor::Values read_values(const io::Hdf5File& file, const std::string& path,
                                      const io::Hdf5DatasetInfo& info) {
     // A file with another element type fails later by its checksum.
@@ -86,14 +76,6 @@ Tensors read(const io::Hdf5File& file, const std::string& group) {
     return tensors;
 }
 
-/// The bits of each number, as text.
-std::string as_text(std::span<const double> numbers) {
-    std::vector<std::string> words;
-    for (const auto number : numbers)
-        words.push_back(fmt::format("{:016x}", std::bit_cast<std::uint64_t>(number)));
-    return join(words, " ");
-}
-
 std::vector<double> numbers_in(const std::string& text) {
     std::vector<double> numbers;
     for (const auto& word : split(text, ' '))
@@ -101,34 +83,40 @@ std::vector<double> numbers_in(const std::string& text) {
     return numbers;
 }
 
-std::int64_t bytes_of(const Tensors& tensors) {
-    std::int64_t bytes = 0;
-    for (const auto& [name, tensor] : tensors)
-        bytes += static_cast<std::int64_t>(io::bytes_of(tensor).size());
-    return bytes;
-}
+/// A checkpoint's tensors in the order in which they are stored, and where their values are.
+struct Described {
+    explicit Described(const Checkpoint& checkpoint) {
+        add("/optimizer/", checkpoint.optimizer);
+        add("/parameters/", checkpoint.parameters);
+    }
+
+    const std::byte* of(const io::Piece& piece) const {
+        return memory[piece.tensor] + piece.first_row * tensors[piece.tensor].row_bytes();
+    }
+
+    std::vector<io::TensorInfo> tensors;
+    std::vector<const std::byte*> memory;
+
+  private:
+    void add(const std::string& group, const Tensors& of_group) {
+        for (const auto& [name, tensor] : of_group) {
+            tensors.push_back(io::info_of(group, name, tensor));
+            memory.push_back(io::bytes_of(tensor).data());
+        }
+    }
+};
 
 }  // namespace
 
 void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoint& checkpoint, int shards) {
-    io::CheckpointIndex index{static_cast<const CheckpointHeader&>(checkpoint), {}, {}};
-    std::vector<const std::byte*> memory;
-    const auto add_all = [&](const std::string& group, const Tensors& tensors) {
-        for (const auto& [name, tensor] : tensors) {
-            index.tensors.push_back(io::info_of(group, name, tensor));
-            memory.push_back(io::bytes_of(tensor).data());
-        }
-    };
-    add_all("/optimizer/", checkpoint.optimizer);
-    add_all("/parameters/", checkpoint.parameters);
+    const Described all(checkpoint);
+    io::CheckpointIndex index{static_cast<const CheckpointHeader&>(checkpoint), all.tensors, {}};
     const auto plan = io::plan_shards(index.tensors, shards);
     io::begin_directory(path);
     io::or_clean_up(path, [&] {
         for (std::size_t shard = 0; shard < plan.size(); ++shard) {
             std::vector<io::PieceSource> pieces;
-            for (const auto& piece : plan[shard])
-                pieces.push_back({piece, memory[piece.tensor] +
-                                             piece.first_row * index.tensors[piece.tensor].row_bytes()});
+            for (const auto& piece : plan[shard]) pieces.push_back({piece, all.of(piece)});
             index.shards.push_back(
                 io::write_shard(io::temporary_path(path) / io::shard_name(shard), index.tensors, pieces));
         }
@@ -137,29 +125,23 @@ void save_checkpoint_directory(const std::filesystem::path& path, const Checkpoi
 }
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+    const Described all(checkpoint);
+    const auto pieces = io::cut_pieces(all.tensors);
     const UnfinishedFile made(temporary_name(path));
     try {
         if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
-        io::check_space(made.path(), bytes_of(checkpoint.parameters) + bytes_of(checkpoint.optimizer),
-                        checkpoint.parameters.size() + checkpoint.optimizer.size() + checkpoint.job.size());
         make_new_file(made.path());
-        auto file = io::Hdf5File::create(made.path());
-        const bool within = checkpoint.epoch_step != 0;
-        file.write_text("/", "format", within ? format_within_an_epoch : format_name);
-        file.write_integer("/", "epoch", checkpoint.epoch);
-        file.write_integer("/", "step", checkpoint.step);
-        file.write_text("/", "seed", std::to_string(checkpoint.seed));
-        file.write_text("/", "checksum", checksum(checkpoint));
-        file.make_group("/job");
-        for (const auto& [field, value] : checkpoint.job) file.write_text("/job", field, value);
-        if (within) {
-            file.write_integer("/", "epoch_step", checkpoint.epoch_step);
-            file.make_group("/sums");
-            for (const auto& [name, sums] : checkpoint.sums) file.write_text("/sums", name, as_text(sums));
-        }
-        write(file, "/parameters", checkpoint.parameters);
-        write(file, "/optimizer", checkpoint.optimizer);
-        file.close();
+        const auto layout = io::begin_checkpoint_file(made.path(), checkpoint, all.tensors, pieces);
+        std::vector<io::WriteExtent> extents;
+        for (const auto& piece : pieces)
+            extents.push_back(
+                {all.of(piece), static_cast<std::size_t>(piece.rows * all.tensors[piece.tensor].row_bytes()),
+                 layout.offsets[piece.tensor] + piece.first_row * all.tensors[piece.tensor].row_bytes()});
+        const auto sums = io::write_extents(made.path(), extents);
+        io::ShardInfo info;
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            info.pieces.push_back({pieces[i], extents[i].offset, sums[i]});
+        io::finish_checkpoint_file(made.path(), layout, {checkpoint, all.tensors, {info}});
         publish_file(made.path(), path);
     } catch (const std::system_error& error) {
         throw Error("cannot write the checkpoint " + path.string() + ": " + error.code().message());

@@ -138,40 +138,32 @@ FileLayout begin_checkpoint_file(const std::filesystem::path& path, const Checkp
     // HDF5 requires a multiple of the alignment; both are powers of two.
     layout.index_bytes = static_cast<std::int64_t>(
         std::max(direct_alignment, index_block_bytes(magic_of_a_file, as_json(max).dump().size())));
-    try {
-        std::int64_t bytes = layout.index_bytes;
-        for (const auto& tensor : tensors) bytes += tensor.bytes();
-        check_space(path, bytes, tensors.size() + header.job.size());
-        auto file = Hdf5File::create(path, {.alignment = direct_alignment, .user_block = layout.index_bytes});
-        write_header(file, magic_of_a_file, header);
-        for (const auto& tensor : tensors)
-            layout.offsets.push_back(file.allocate(tensor.name, tensor.shape, tensor.element));
-        file.close();
-        layout.bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
-        const FileDescriptor made(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-        if (made.valid()) reserve_space(made.get(), layout.bytes);
-        return layout;
-    } catch (const std::system_error& error) {
-        throw Error("cannot write " + path.string() + ": " + error.code().message());
-    }
+    std::int64_t bytes = layout.index_bytes;
+    for (const auto& tensor : tensors) bytes += tensor.bytes();
+    check_space(path, bytes, tensors.size() + header.job.size());
+    auto file = Hdf5File::create(path, {.alignment = direct_alignment, .user_block = layout.index_bytes});
+    write_header(file, magic_of_a_file, header);
+    for (const auto& tensor : tensors)
+        layout.offsets.push_back(file.allocate(tensor.name, tensor.shape, tensor.element));
+    file.close();
+    layout.bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+    const FileDescriptor made(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (made.valid()) reserve_space(made.get(), layout.bytes);
+    return layout;
 }
 
 void finish_checkpoint_file(const std::filesystem::path& path, const FileLayout& layout,
                             const CheckpointIndex& index) {
-    try {
-        auto complete = index;
-        auto& info = complete.shards.at(0);
-        info.begin = layout.index_bytes;
-        info.bytes = layout.bytes;
-        info.frame = frame_sum(path, complete.tensors, info);
-        std::string block(static_cast<std::size_t>(layout.index_bytes), '\0');
-        put_index_block(block, magic_of_a_file, as_json(complete).dump(), block.size());
-        const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-        if (!file.valid() || !write_all(file.get(), block) || ::fsync(file.get()) != 0)
-            throw std::system_error(errno, std::generic_category(), path.string());
-    } catch (const std::system_error& error) {
-        throw Error("cannot write " + path.string() + ": " + error.code().message());
-    }
+    auto complete = index;
+    auto& info = complete.shards.at(0);
+    info.begin = layout.index_bytes;
+    info.bytes = layout.bytes;
+    info.frame = frame_sum(path, complete.tensors, info);
+    std::string block(static_cast<std::size_t>(layout.index_bytes), '\0');
+    put_index_block(block, magic_of_a_file, as_json(complete).dump(), block.size());
+    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file.valid() || !write_all(file.get(), block) || ::fsync(file.get()) != 0)
+        throw std::system_error(errno, std::generic_category(), path.string());
 }
 
 std::optional<CheckpointIndex> read_index_of_file(const std::filesystem::path& path) {

@@ -53,13 +53,13 @@ struct FileLayout {
 /// user block, an index as in write_index(), whose single shard is this file. Creates or overwrites the file,
 /// without the index and the values. Call on one process.
 /// @param pieces in which the values will be written and checked
-/// @throws Error naming the path
+/// @throws std::system_error, Error
 FileLayout begin_checkpoint_file(const std::filesystem::path& path, const CheckpointHeader& header,
                                  std::span<const TensorInfo> tensors, std::span<const Piece> pieces);
 
 /// Writes the index once all values are written, and syncs.
 /// @param index with one shard, whose pieces are known
-/// @throws Error naming the path
+/// @throws std::system_error, Error
 void finish_checkpoint_file(const std::filesystem::path& path, const FileLayout& layout,
                             const CheckpointIndex& index);
 

@@ -17,8 +17,8 @@ namespace dtrain::io {
 /// A checkpoint on disk, whose values are read directly into the caller's memory.
 class StoredCheckpoint {
   public:
-    /// Reads everything except the values; for a format 1 file also the values, since one checksum covers the
-    /// whole file.
+    /// Reads everything except the values; for a file of format 1 (dtrain 0.1) also the values, since one
+    /// checksum covers the whole file.
     /// @throws UsageError naming the file that cannot be read, is not a checkpoint or is damaged
     explicit StoredCheckpoint(const std::filesystem::path& path);
 

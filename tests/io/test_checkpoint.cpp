@@ -15,7 +15,9 @@
 #include <dtrain/error.hpp>
 
 #include "io/hdf5_file.hpp"
+#include "io/released_checkpoints.hpp"
 #include "io/sample_checkpoint.hpp"
+#include "io/save_as_ranks.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -24,7 +26,6 @@ namespace {
 
 using testing::HasSubstr;
 using tests::bytes_of;
-using tests::Floats;
 using tests::message_of;
 using tests::sample_checkpoint;
 using tests::TemporaryFolder;
@@ -60,11 +61,15 @@ TEST(Checkpoint, SameContentSameBytes) {
     EXPECT_EQ(load_checkpoint(folder / "two.h5"), other);
 }
 
-TEST(Checkpoint, EveryFlippedByteIsNoticedOrHarmless) {
+/// What dtrain 0.1 wrote on one rank; test_checkpoint_file.cpp has what is written today.
+std::string released_bytes() {
+    return bytes_of(std::filesystem::path(DTRAIN_RELEASED) / "0.1-format-1.h5");
+}
+
+TEST(ReleasedCheckpoint, EveryFlippedByteIsNoticedOrHarmless) {
     const TemporaryFolder folder;
     const auto path = folder / "one.h5";
-    save_checkpoint(path, sample_checkpoint());
-    const auto whole = bytes_of(path);
+    const auto whole = released_bytes();
     int refused = 0;
     // Every third one by default, so that each of the eight bits has its turn.
     const std::size_t step = std::getenv("DTRAIN_STRESS") != nullptr ? 1 : 3;
@@ -73,7 +78,7 @@ TEST(Checkpoint, EveryFlippedByteIsNoticedOrHarmless) {
         bytes[at] = static_cast<char>(bytes[at] ^ (1 << (at % 8)));
         write_bytes(path, bytes);
         try {
-            EXPECT_EQ(load_checkpoint(path), sample_checkpoint()) << "byte " << at;
+            EXPECT_EQ(load_checkpoint(path), tests::between_epochs()) << "byte " << at;
         } catch (const UsageError& error) {
             EXPECT_THAT(error.what(), HasSubstr(path.string())) << "byte " << at;
             ++refused;
@@ -82,35 +87,37 @@ TEST(Checkpoint, EveryFlippedByteIsNoticedOrHarmless) {
     EXPECT_GT(refused, 150);
 }
 
-TEST(Checkpoint, EveryCutIsRefused) {
+TEST(ReleasedCheckpoint, EveryCutIsRefused) {
     const TemporaryFolder folder;
     const auto path = folder / "one.h5";
-    save_checkpoint(path, sample_checkpoint());
-    const auto whole = bytes_of(path);
+    const auto whole = released_bytes();
     const std::size_t step = std::getenv("DTRAIN_STRESS") != nullptr ? 1 : 3;
     for (std::size_t length = 0; length < whole.size(); length += step) {
-        ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(0)), 0);
+        std::filesystem::remove(path);
         write_bytes(path, whole.substr(0, length));
         EXPECT_THAT(message_of<UsageError>([&] { load_checkpoint(path); }), HasSubstr(path.string()))
             << length << " of " << whole.size() << " bytes";
     }
 }
 
-TEST(Checkpoint, AValueThatAnotherToolChangedIsNoticed) {
+TEST(ReleasedCheckpoint, AValueThatAnotherToolChangedIsNoticed) {
     const TemporaryFolder folder;
     const auto path = folder / "one.h5";
-    // The same tensors under a checksum of other ones, the format itself being in order.
-    auto other = sample_checkpoint();
-    std::get<Floats>(other.parameters["fc_0.bias"].values)[1] = 0.25F;
-    save_checkpoint(path, other);
-    auto bytes = bytes_of(path);
-    const float now = 0.25F, before = 0.2F;
-    const std::string from(reinterpret_cast<const char*>(&now), 4),
-        to(reinterpret_cast<const char*>(&before), 4);
+    auto bytes = released_bytes();
+    const float before = 0.2F, now = 0.25F;  // of fc_0.bias
+    const std::string from(reinterpret_cast<const char*>(&before), 4),
+        to(reinterpret_cast<const char*>(&now), 4);
     const auto at = bytes.find(from);
     ASSERT_NE(at, std::string::npos);
     write_bytes(path, bytes.replace(at, 4, to));
     EXPECT_THAT(message_of<UsageError>([&] { load_checkpoint(path); }), HasSubstr("checksum"));
+}
+
+TEST(Checkpoint, ARankAloneWritesWhatManyWriteTogether) {
+    const TemporaryFolder folder;
+    save_checkpoint(folder / "alone.h5", sample_checkpoint());
+    tests::save_as_ranks(folder / "together.h5", sample_checkpoint(), 3, 32 << 20);
+    EXPECT_TRUE(bytes_of(folder / "alone.h5") == bytes_of(folder / "together.h5"));
 }
 
 TEST(Checkpoint, RefusesOtherFiles) {

@@ -273,15 +273,14 @@ TEST_F(HostileHdf5, ValuesBehindTheEndOfTheFile) {
 
 TEST_F(HostileHdf5, ACheckpointOfFormat1IsReadLikeData) {
     const auto path = folder_ / "data" / "epoch-000001.h5";
-    Checkpoint checkpoint;
-    checkpoint.parameters["fc.weight"] = {{2}, std::vector<float>{1, 2}};
-    save_checkpoint(path, checkpoint);
+    std::filesystem::create_directories(path.parent_path());
+    std::filesystem::copy_file(std::filesystem::path(DTRAIN_RELEASED) / "0.1-format-1.h5", path);
     const auto file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
     ASSERT_GE(file, 0);
-    H5Ldelete(file, "/parameters/fc.weight", H5P_DEFAULT);
+    H5Ldelete(file, "/parameters/fc_0.bias", H5P_DEFAULT);
     const auto creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_external(creation, "/etc/passwd", 0, 8);
-    const auto dataset = H5Dcreate2(file, "/parameters/fc.weight", H5T_IEEE_F32LE, space_of({2}), H5P_DEFAULT,
+    H5Pset_external(creation, "/etc/passwd", 0, 12);
+    const auto dataset = H5Dcreate2(file, "/parameters/fc_0.bias", H5T_IEEE_F32LE, space_of({3}), H5P_DEFAULT,
                                     creation, H5P_DEFAULT);
     H5Dclose(dataset);
     H5Fclose(file);

@@ -12,8 +12,6 @@ int main(int argc, char** argv) {
     if (argc != 3) return 2;
     const std::filesystem::path folder = argv[1];
     const auto name = [&](const std::string& format) { return folder / (argv[2] + ("-format-" + format)); };
-    dtrain::save_checkpoint(name("1.h5"), dtrain::tests::between_epochs());
-    dtrain::save_checkpoint(name("1-within.h5"), dtrain::tests::within_an_epoch());
     dtrain::save_checkpoint_directory(name("2"), dtrain::tests::within_an_epoch(), 2);
     dtrain::tests::save_as_ranks(name("3.h5"), dtrain::tests::within_an_epoch(), 2);
 }

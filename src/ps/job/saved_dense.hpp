@@ -20,7 +20,7 @@ class DenseCopy {
   public:
     DenseCopy(const ServerPlan& plan, const Server& server);
 
-    /// Writes dense-NNNN-of-NNNN.h5, a checkpoint file (format 1) of the server's blocks.
+    /// Writes dense-NNNN-of-NNNN.h5, a checkpoint file of the server's blocks.
     /// @returns its entry for the manifest, as JSON @throws Error naming the file
     std::string write(const std::filesystem::path& folder) const;
 
