@@ -15,7 +15,7 @@ double total(std::vector<double> sums, const Communicator& communicator) {
 
 }  // namespace
 
-BatchSums::BatchSums(std::int64_t steps, const Shares& shares)
+BatchSums::BatchSums(std::int64_t steps, const train::Shares& shares)
     : shares_(shares),
       loss_(static_cast<std::size_t>(steps * shares.ranks), 0),
       correct_(static_cast<std::size_t>(steps * shares.ranks), 0) {}

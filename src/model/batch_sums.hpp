@@ -10,8 +10,8 @@
 #include <dtrain/executor.hpp>
 
 #include "model/exact_auc.hpp"
-#include "model/shares.hpp"
 #include "model/spec.hpp"
+#include "train/shares.hpp"
 
 namespace dtrain::model {
 
@@ -19,7 +19,7 @@ namespace dtrain::model {
 /// parts, so that any number of ranks that share virtual ranks gets bitwise identical results.
 class BatchSums {
   public:
-    BatchSums(std::int64_t steps, const Shares& shares);
+    BatchSums(std::int64_t steps, const train::Shares& shares);
 
     /// Call it after each batch of this rank: parts of a step one after the other, step by step.
     void add(Executor& executor, const LossProgram& program);
@@ -34,7 +34,7 @@ class BatchSums {
                       const Communicator& communicator) const;
 
   private:
-    Shares shares_;
+    train::Shares shares_;
     std::size_t batches_ = 0;
     double own_loss_ = 0;
     std::vector<double> loss_;

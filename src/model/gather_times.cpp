@@ -9,8 +9,8 @@
 
 namespace dtrain::model {
 
-std::vector<report::RankTimes> gather_times(const Communicator& ranks, const PhaseTimes& own, double seconds,
-                                            const ExchangesKnown& known, int first) {
+std::vector<report::RankTimes> gather_times(const Communicator& ranks, const train::PhaseTimes& own,
+                                            double seconds, const ExchangesKnown& known, int first) {
     const auto rest = std::max(0.0, seconds - own.compute - own.communicate - own.wait - own.input);
     const std::array mine{own.compute, own.communicate, own.wait, own.input, rest};
     std::vector<double> all(mine.size() * static_cast<std::size_t>(ranks.size()));

@@ -66,7 +66,7 @@ Learner::Learner(ModelSpec spec, ModelOptions options)
         if (options_.products == ComputeType::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
             throw UsageError(
                 fmt::format("products of bfloat16: {}; choose float32", why_no_bfloat16_products()));
-        shares_ = shares_of(communicator.rank(), communicator.size(), options_.virtual_ranks);
+        loop_.emplace(train::shares_of(communicator.rank(), communicator.size(), options_.virtual_ranks));
         network_ = checked_network(spec_);
     });
 }
@@ -82,8 +82,8 @@ LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer&
     if (options_.products == ComputeType::float16)
         made.program = with_loss_scaling(made.program, options_.loss_scaling);
     const auto ranks = options_.communicator.size();
-    if (shares_.are_virtual)
-        made.program = with_virtual_ranks(made.program, shares_.ranks);
+    if (shares().are_virtual)
+        made.program = with_virtual_ranks(made.program, shares().ranks);
     else if (options_.local_sgd > 0)
         made.program = with_local_sgd(made.program, {.ranks = ranks, .every = options_.local_sgd});
     else
@@ -103,8 +103,7 @@ void Learner::prepare(const Optimizer& optimizer, const Loss& loss, const std::v
     predictor_.reset();
     prepared_.emplace(Prepared{optimizer, loss, metrics, adjust, job_fields(spec_, network_, loss, optimizer),
                                std::move(state)});
-    epochs_ = 0;
-    steps_ = 0;
+    loop_->go_on_from({});
 }
 
 void Learner::check_prepared(const char* caller) const {
@@ -120,10 +119,10 @@ void Learner::check_prepared_together(const char* caller) const {
 void Learner::check(const Samples& samples, Fed fed, std::int64_t batch_size) const {
     std::int64_t count = 0;
     together(options_.communicator, [&] {
-        if (batch_size < shares_.ranks)
+        if (batch_size < shares().ranks)
             throw UsageError(fmt::format("batch_size is {}; a step needs {} at least, one for each{} rank",
-                                         batch_size, counted(shares_.ranks, "sample"),
-                                         shares_.are_virtual ? " virtual" : ""));
+                                         batch_size, counted(shares().ranks, "sample"),
+                                         shares().are_virtual ? " virtual" : ""));
         count = checked_count(samples, spec_, fed);
     });
     if (options_.communicator.all_have(count)) return;
@@ -138,21 +137,22 @@ void Learner::check(const Samples& samples, Fed fed, std::int64_t batch_size) co
 DistributedSampler::Options Learner::sampling(std::int64_t samples, std::int64_t batch_size) const {
     return {.samples = samples,
             .global_batch = batch_size,
-            .rank = shares_.first,
-            .ranks = shares_.ranks,
+            .rank = shares().first,
+            .ranks = shares().ranks,
             .seed = options_.seed,
             .order = SampleOrder::sequential,
-            .parts = shares_.own};
+            .parts = shares().own};
 }
 
-std::unique_ptr<Feeder> Learner::training_feeder(const Samples& samples, const FitOptions& options) const {
+std::unique_ptr<train::Feeder> Learner::training_feeder(const Samples& samples,
+                                                        const FitOptions& options) const {
     auto dealt = sampling(checked_count(samples, spec_, Fed::all), options.batch_size);
     if (options.shuffle) dealt.order = SampleOrder::shuffled;
     if (options.last_batch == LastBatch::uneven)
         throw UsageError(
             "FitOptions::last_batch: uneven steps are for trainers with parameter servers alone");
     dealt.last_batch = options.last_batch;
-    std::unique_ptr<Feeder> feeder;
+    std::unique_ptr<train::Feeder> feeder;
     together(options_.communicator, [&] { feeder = feeder_of(samples, spec_, Fed::all, dealt); });
     return feeder;
 }
@@ -198,45 +198,33 @@ Learner::Compiled& Learner::predictor(std::int64_t local_batch) {
     return predictor_.emplace(Compiled{local_batch, {}, made.output, std::move(executor)});
 }
 
-Measures Learner::train_epoch(Feeder& feeder,
+Measures Learner::train_epoch(train::Feeder& feeder,
                               const std::function<void(std::int64_t done, double loss)>& after_step) {
     const auto local_batch = feeder.local_batch();
-    feeder.start(epochs_, 0);
-    BatchSums sums(feeder.steps(), shares_);
-    for (std::int64_t step = 0; step < feeder.steps(); ++step) {
-        const bool is_bound = step > 0 && has_trainer(local_batch);  // false once a rate has been set
-        auto& [batch, names, output, executor, rate] = trainer(local_batch);
-        if (!is_bound) feeder.bind(executor);
-        if (!rate.empty()) rate.front() = static_cast<float>(*prepared_->rate);
-        phases_.begin_step(executor.exchange_time());
-        for (int part = 0; part < shares_.own; ++part) {
-            phases_.feed([&] { feeder.feed(); });
-            if (shares_.are_virtual)
-                executor.accumulate();
-            else
-                executor.run();
-            sums.add(executor, names);
-        }
-        if (shares_.are_virtual) executor.update();
-        phases_.end_step(executor.exchange_time());
-        ++steps_;
-        if (phases_.is_full()) phases_.settle(options_.communicator);
-        if (after_step) after_step(step + 1, sums.loss_so_far(local_batch));
-    }
-    ++epochs_;
-    trainer_->executor.average_state();
     const auto& communicator = options_.communicator;
-    phases_.settle(communicator);
+    BatchSums sums(feeder.steps(), shares());
+    loop_->run_epoch(feeder, {.executor =
+                                  [&](std::int64_t step) {
+                                      const bool is_bound =
+                                          step > 0 && has_trainer(local_batch);  // not after a new rate
+                                      auto& now = trainer(local_batch);
+                                      if (!is_bound) feeder.bind(now.executor);
+                                      if (!now.rate.empty())
+                                          now.rate.front() = static_cast<float>(*prepared_->rate);
+                                      return &now.executor;
+                                  },
+                              .computed = [&](Executor& executor) { sums.add(executor, trainer_->names); },
+                              .goes_on =
+                                  [&](std::int64_t done) {
+                                      if (after_step) after_step(done, sums.loss_so_far(local_batch));
+                                      return true;
+                                  },
+                              .settle = [&] { loop_->phases().settle(communicator); }});
+    loop_->end_epoch();
+    trainer_->executor.average_state();
     auto measures = sums.measures(prepared_->metrics, feeder.real_samples(), communicator);
-    if (!std::isfinite(measures.loss))
-        throw_together<Error>(communicator,
-                              fmt::format("the loss is {} in epoch {}; a smaller learning_rate may help",
-                                          measures.loss, epochs_));
-    if (!parameters_are_identical(prepared_->state, communicator))
-        throw_together<Error>(
-            communicator,
-            fmt::format("the parameters of the ranks differ after epoch {}: a rank computes wrongly",
-                        epochs_));
+    train::check_loss(measures.loss, epochs(), communicator);
+    train::check_parameters(prepared_->state, epochs(), communicator);
     return measures;
 }
 
@@ -246,7 +234,7 @@ Measures Learner::evaluate(const Samples& samples, std::int64_t batch_size) {
     auto& [local_batch, names, output, executor, rate] = tester(feeder->local_batch());
     feeder->bind(executor);
     feeder->start(0, 0);
-    BatchSums sums(feeder->steps(), shares_);
+    BatchSums sums(feeder->steps(), shares());
     for (std::int64_t batch = 0; batch < feeder->steps() * feeder->parts(); ++batch) {
         feeder->feed();
         executor.run();
@@ -288,7 +276,7 @@ Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
 
 std::vector<report::RankTimes> Learner::gather_times(double seconds) const {
     const bool sees = !trainer_ || trainer_->executor.sees_exchanges();
-    return model::gather_times(options_.communicator, phases_.times(), seconds, {.sees = sees});
+    return model::gather_times(options_.communicator, loop_->phases().times(), seconds, {.sees = sees});
 }
 
 std::optional<double> Learner::learning_rate() const {

@@ -15,12 +15,10 @@
 #include <dtrain/model.hpp>
 
 #include "checkpoint/state_checkpoint.hpp"
-#include "model/feeder.hpp"
-#include "model/phase_clock.hpp"
 #include "model/sample_columns.hpp"
-#include "model/shares.hpp"
 #include "model/spec.hpp"
 #include "report/run.hpp"
+#include "train/loop.hpp"
 
 namespace dtrain::model {
 
@@ -42,11 +40,11 @@ class Learner {
 
     /// Validated samples, distributed over the ranks in epochs of training. @throws UsageError on all ranks
     /// if dropping the last batch would leave no step
-    std::unique_ptr<Feeder> training_feeder(const Samples& samples, const FitOptions& options) const;
+    std::unique_ptr<train::Feeder> training_feeder(const Samples& samples, const FitOptions& options) const;
 
     /// @throws Error on all ranks if the loss is not finite, or the ranks' parameters differ @param
     /// after_step called with the number of completed steps and the mean loss of this rank's samples so far
-    Measures train_epoch(Feeder& feeder,
+    Measures train_epoch(train::Feeder& feeder,
                          const std::function<void(std::int64_t done, double loss)>& after_step = {});
 
     /// For validated samples.
@@ -71,12 +69,12 @@ class Learner {
     std::vector<std::string> metric_names() const;
 
     /// Starts measuring the time of steps.
-    void begin_times() { phases_ = {}; }
+    void begin_times() { loop_->phases() = {}; }
     /// How all ranks spent their time since then. Collective. @param seconds elapsed
     std::vector<report::RankTimes> gather_times(double seconds) const;
 
-    std::int64_t epochs() const { return epochs_; }
-    std::int64_t steps() const { return steps_; }
+    std::int64_t epochs() const { return loop_->position().epoch; }
+    std::int64_t steps() const { return loop_->position().step; }
     const Communicator& communicator() const { return options_.communicator; }
     const ModelOptions& options() const { return options_; }
     const State& state() const { return prepared_->state; }
@@ -103,6 +101,7 @@ class Learner {
         std::span<float> rate = {};  ///< of training programs whose rate is fed
     };
 
+    const train::Shares& shares() const { return loop_->shares(); }
     DistributedSampler::Options sampling(std::int64_t samples, std::int64_t batch_size) const;
     LossProgram training_program(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
                                  const std::vector<Metric>& metrics, const OptimizerOptions& adjust,
@@ -116,15 +115,12 @@ class Learner {
 
     ModelSpec spec_;
     ModelOptions options_;
-    Shares shares_;
     Program network_;  ///< for one sample
     std::optional<Prepared> prepared_;
     std::optional<Compiled> trainer_;
     std::optional<Compiled> tester_;
     std::optional<Compiled> predictor_;
-    std::int64_t epochs_ = 0;
-    std::int64_t steps_ = 0;
-    PhaseClock phases_;
+    std::optional<train::Loop> loop_;  ///< set by the constructor
 };
 
 }  // namespace dtrain::model

@@ -21,7 +21,7 @@ constexpr std::string_view kept_prefix = "callback.";
 StateCheckpoint Learner::position() const {
     StateCheckpoint position;
     static_cast<CheckpointHeader&>(position) = {
-        .epoch = epochs_, .step = steps_, .seed = options_.seed, .job = prepared_->job};
+        .epoch = epochs(), .step = steps(), .seed = options_.seed, .job = prepared_->job};
     if (prepared_->rate) position.numbers[std::string(rate_name)] = {*prepared_->rate};
     for (const auto& [name, numbers] : prepared_->kept)
         position.numbers[std::string(kept_prefix) + name] = numbers;
@@ -49,8 +49,7 @@ std::optional<std::filesystem::path> Learner::load_newest(
 }
 
 void Learner::go_on_from(checkpoint::Restored found) {
-    epochs_ = found.header.epoch;
-    steps_ = found.header.step;
+    loop_->go_on_from({.epoch = found.header.epoch, .step = found.header.step, .epoch_step = 0});
     options_.seed = found.header.seed;
     prepared_->rate.reset();
     prepared_->kept.clear();

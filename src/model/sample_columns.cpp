@@ -31,11 +31,11 @@ const SampleValues* find(const Samples& samples, const std::string& name) {
 }
 
 /// Values that are in memory for all samples.
-class ColumnFeeder final : public Feeder {
+class ColumnFeeder final : public train::Feeder {
   public:
     ColumnFeeder(const Samples& samples, std::vector<SampleSpec> specs, Fed fed,
                  const DistributedSampler::Options& sampling)
-        : Feeder(sampling), specs_(std::move(specs)), fed_(fed) {
+        : train::Feeder(sampling), specs_(std::move(specs)), fed_(fed) {
         for (const auto& spec : specs_) {
             const auto values = bytes_of(*find(samples, spec.name));
             columns_.push_back(
@@ -162,8 +162,8 @@ std::int64_t checked_count(const Samples& samples, const ModelSpec& spec, Fed fe
     return count;
 }
 
-std::unique_ptr<Feeder> feeder_of(const Samples& samples, const ModelSpec& spec, Fed fed,
-                                  const DistributedSampler::Options& sampling) {
+std::unique_ptr<train::Feeder> feeder_of(const Samples& samples, const ModelSpec& spec, Fed fed,
+                                         const DistributedSampler::Options& sampling) {
     if (samples.source() == nullptr)
         return std::make_unique<ColumnFeeder>(samples, specs_of(spec, fed), fed, sampling);
     FedNames names{.x = spec.inputs.front().name};

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "model/feeder.hpp"
 #include "model/spec.hpp"
+#include "train/feeder.hpp"
 
 namespace dtrain::model {
 
@@ -19,7 +19,7 @@ enum class Fed {
 std::int64_t checked_count(const Samples& samples, const ModelSpec& spec, Fed fed);
 
 /// Feeds validated samples, which must outlive it, to a program of the spec.
-std::unique_ptr<Feeder> feeder_of(const Samples& samples, const ModelSpec& spec, Fed fed,
-                                  const DistributedSampler::Options& sampling);
+std::unique_ptr<train::Feeder> feeder_of(const Samples& samples, const ModelSpec& spec, Fed fed,
+                                         const DistributedSampler::Options& sampling);
 
 }  // namespace dtrain::model

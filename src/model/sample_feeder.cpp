@@ -9,7 +9,7 @@ namespace dtrain::model {
 
 SampleFeeder::SampleFeeder(std::shared_ptr<const DataSource> data,
                            const DistributedSampler::Options& sampling, const FedNames& names)
-    : Feeder(sampling), data_(std::move(data)), names_(names) {
+    : train::Feeder(sampling), data_(std::move(data)), names_(names) {
     // From memory, gathering a batch is as fast as copying it from another thread's buffer.
     if (data_->lookahead() > 0)
         prefetcher_ = std::make_unique<io::Prefetcher>(data_, DistributedSampler(sampling));
@@ -30,7 +30,7 @@ void SampleFeeder::start(std::int64_t epoch, std::int64_t first_step) {
     if (prefetcher_)
         prefetcher_->start(epoch, first_step * parts());
     else
-        Feeder::start(epoch, first_step);
+        train::Feeder::start(epoch, first_step);
 }
 
 void SampleFeeder::feed() {

@@ -11,7 +11,7 @@
 #include <dtrain/dataset.hpp>
 
 #include "io/prefetcher.hpp"
-#include "model/feeder.hpp"
+#include "train/feeder.hpp"
 
 namespace dtrain::model {
 
@@ -23,7 +23,7 @@ struct FedNames {
 };
 
 /// Samples of a data source: directly from memory, or from disk by a thread that reads ahead.
-class SampleFeeder final : public Feeder {
+class SampleFeeder final : public train::Feeder {
   public:
     SampleFeeder(std::shared_ptr<const DataSource> data, const DistributedSampler::Options& sampling,
                  const FedNames& names);

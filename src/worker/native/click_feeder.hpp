@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <span>
 
-#include "model/feeder.hpp"
+#include "train/feeder.hpp"
 
 namespace dtrain::native {
 
 /// Base class of feeders for a click-through model.
-class ClickFeeder : public model::Feeder {
+class ClickFeeder : public train::Feeder {
   public:
     /// @param integers dense values per sample; if 0, the model has no such variable
     ClickFeeder(const DistributedSampler::Options& sampling, std::int64_t integers)

@@ -8,7 +8,7 @@
 #include <dtrain/click_log.hpp>
 
 #include "io/click_cache_file.hpp"
-#include "model/feeder.hpp"
+#include "train/feeder.hpp"
 #include "worker/native/id_dictionary.hpp"
 
 namespace dtrain::native {
@@ -33,7 +33,7 @@ class ClickSamples {
     virtual void translate(std::shared_ptr<const IdDictionary> dictionary) = 0;
 
     /// @param wants_ahead Feeder::ahead() will be used
-    virtual std::unique_ptr<model::Feeder> feeder(const DistributedSampler::Options& sampling,
+    virtual std::unique_ptr<train::Feeder> feeder(const DistributedSampler::Options& sampling,
                                                   bool wants_ahead) const = 0;
 };
 

@@ -90,7 +90,7 @@ class ClicksInCache final : public ClickSamples {
         dictionary_ = std::move(dictionary);
     }
 
-    std::unique_ptr<model::Feeder> feeder(const DistributedSampler::Options& sampling,
+    std::unique_ptr<train::Feeder> feeder(const DistributedSampler::Options& sampling,
                                           bool wants_ahead) const override {
         return std::make_unique<CacheFeeder>(cache_, sampling, memory_, dictionary_, wants_ahead);
     }

@@ -55,7 +55,7 @@ class ClicksInMemory final : public ClickSamples {
         dictionary->translate(log_->ids);
     }
 
-    std::unique_ptr<model::Feeder> feeder(const DistributedSampler::Options& sampling,
+    std::unique_ptr<train::Feeder> feeder(const DistributedSampler::Options& sampling,
                                           bool wants_ahead) const override {
         return std::make_unique<MemoryFeeder>(log_, sampling, wants_ahead);
     }

@@ -6,13 +6,13 @@
 #include <memory>
 #include <string>
 
-#include "model/feeder.hpp"
+#include "train/feeder.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/model.hpp"
 
 namespace dtrain::native {
 
-using model::Feeder;
+using train::Feeder;
 
 /// What a job learns and from which data: all that differs between kinds of jobs; training itself is the
 /// same.

@@ -26,7 +26,7 @@ Shares shares_of(const TrainSettings& settings, const Communicator& communicator
             fmt::format("[train] virtual_ranks {} are fewer than the job's {} ranks; every rank "
                         "needs one at least",
                         settings.virtual_ranks, communicator.size()));
-    return model::shares_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
+    return train::shares_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
 }
 
 void check_may_be_uneven(const TrainingPlan& plan, bool by_servers) {
@@ -139,7 +139,7 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
       job_(job_fields(plan)),
       task_(std::move(plan.task)),
       seed_(plan.settings.seed),
-      shares_(plan.shares),
+      loop_(plan.shares),
       global_batch_(plan.global_batch),
       train_feeder_(std::move(plan.train_feeder)),
       test_feeder_(std::move(plan.test_feeder)),
@@ -191,7 +191,7 @@ void Trainer::synchronize() {
 
 void Trainer::begin_day(bool shrinks) {
     synchronize_with_servers();
-    if (communicator_.rank() == 0) servers_->begin_day(static_cast<std::uint32_t>(epoch_), shrinks);
+    if (communicator_.rank() == 0) servers_->begin_day(static_cast<std::uint32_t>(epochs_done()), shrinks);
     communicator_.barrier();
 }
 
@@ -236,44 +236,28 @@ void Trainer::add_scores(std::vector<ScoredSample>& scored) {
                       tester_.feed<float>(fed_weight));
 }
 
-void Trainer::train_batch(Executor& executor) {
-    phases_.feed([&] { train_feeder_->feed(); });
-    if (servers_)
-        if (const auto next = train_feeder_->ahead()) servers_->prefetch(next->table, next->ids);
-    executor.run();
-    add_training_metrics(executor);
-}
-
-void Trainer::train_last_step() {
-    if (train_feeder_->last_batch() == 0) return servers_->skip_step(state_);
-    if (!last_trainer_) return train_step();
-    phases_.begin_step(last_trainer_->exchange_time());
-    train_feeder_->bind(*last_trainer_);
-    train_batch(*last_trainer_);
-    train_feeder_->bind(trainer_);
-    phases_.end_step(last_trainer_->exchange_time());
-}
-
-void Trainer::train_step() {
-    phases_.begin_step(trainer_.exchange_time());
-    if (!shares_.are_virtual) {
-        train_batch(trainer_);
-    } else {
-        for (int part = 0; part < shares_.own; ++part) {
-            phases_.feed([&] { train_feeder_->feed(); });
-            trainer_.accumulate();
-            add_training_metrics(trainer_);
-        }
-        trainer_.update();
+/// The last step of an epoch may have a smaller batch, or none.
+Executor* Trainer::executor_of(std::int64_t step) {
+    const bool is_last = step + 1 == steps_per_epoch();
+    if (is_last && train_feeder_->last_batch() == 0) {
+        servers_->skip_step(state_);
+        return nullptr;
     }
-    phases_.end_step(trainer_.exchange_time());
+    if (!is_last || !last_trainer_) return &trainer_;
+    train_feeder_->bind(*last_trainer_);
+    return &*last_trainer_;
+}
+
+void Trainer::prefetch_rows() {
+    if (!servers_) return;
+    if (const auto next = train_feeder_->ahead()) servers_->prefetch(next->table, next->ids);
 }
 
 void Trainer::settle_waits() {
     if (watches_waits_)
-        phases_.settle(communicator_);
+        loop_.phases().settle(communicator_);
     else
-        phases_.forget_exchanges();
+        loop_.phases().forget_exchanges();
 }
 
 Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
@@ -287,37 +271,22 @@ Metrics Trainer::metrics_of(const Sums& sums, std::int64_t samples) const {
 }
 
 std::optional<Metrics> Trainer::train_epoch(const std::function<bool()>& goes_on) {
-    train_feeder_->start(epoch_, epoch_step_);
     loss_so_far_ = 0;
     samples_so_far_ = 0;
-    while (epoch_step_ < steps_per_epoch()) {
-        if (epoch_step_ + 1 < steps_per_epoch())
-            train_step();
-        else
-            train_last_step();
-        ++epoch_step_;
-        ++step_;
-        if (phases_.is_full()) settle_waits();
-        if (epoch_step_ < steps_per_epoch() && !goes_on()) {
-            settle_waits();
-            return std::nullopt;
-        }
-    }
-    settle_waits();
+    const bool is_complete = loop_.run_epoch(
+        *train_feeder_, {.executor = [this](std::int64_t step) { return executor_of(step); },
+                         .fed = [this] { prefetch_rows(); },
+                         .computed = [this](Executor& executor) { add_training_metrics(executor); },
+                         .goes_on = [&](std::int64_t done) { return done == steps_per_epoch() || goes_on(); },
+                         .settle = [this] { settle_waits(); }});
+    if (!is_complete) return std::nullopt;
+    if (last_trainer_) train_feeder_->bind(trainer_);
     const auto metrics = metrics_of(sums_, train_feeder_->real_samples());
-    if (!std::isfinite(metrics.loss))
-        throw_together<Error>(communicator_,
-                              fmt::format("the loss is {} in epoch {}; a smaller learning_rate may help",
-                                          metrics.loss, epoch_ + 1));
-    ++epoch_;
-    epoch_step_ = 0;
+    train::check_loss(metrics.loss, epochs_done() + 1, communicator_);
+    loop_.end_epoch();
     sums_ = {};
     synchronize();
-    if (!parameters_are_identical(state_, communicator_))
-        throw_together<Error>(
-            communicator_,
-            fmt::format("the parameters of the ranks differ after epoch {}: a rank computes wrongly",
-                        epoch_));
+    train::check_parameters(state_, epochs_done(), communicator_);
     return metrics;
 }
 

@@ -18,17 +18,15 @@
 
 #include "checkpoint/checkpoint_writer.hpp"
 #include "model/exact_auc.hpp"
-#include "model/phase_clock.hpp"
-#include "model/shares.hpp"
+#include "train/loop.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/task.hpp"
 
 namespace dtrain::native {
 
-using model::PhaseClock;
-using model::PhaseTimes;
 using model::ScoredSample;
-using model::Shares;
+using train::PhaseTimes;
+using train::Shares;
 
 /// Means over the real (not padding) samples of all ranks.
 struct Metrics {
@@ -115,10 +113,10 @@ class Trainer {
     CheckpointHeader header() const;
     const State& state() const { return state_; }
 
-    std::int64_t epochs_done() const { return epoch_; }
-    std::int64_t steps_done() const { return step_; }
+    std::int64_t epochs_done() const { return loop_.position().epoch; }
+    std::int64_t steps_done() const { return loop_.position().step; }
     /// Of the epoch in progress.
-    std::int64_t epoch_steps_done() const { return epoch_step_; }
+    std::int64_t epoch_steps_done() const { return loop_.position().epoch_step; }
     std::int64_t steps_per_epoch() const { return train_feeder_->steps(); }
     /// Mean over the samples of the epoch that this process has trained on; nothing: none yet.
     std::optional<double> loss_so_far() const;
@@ -130,7 +128,7 @@ class Trainer {
     void watch_waits() { watches_waits_ = !has_servers(); }
     bool watches_waits() const { return watches_waits_; }
     /// Of all steps by this process. If waits are not watched, `communicate` includes waiting.
-    const PhaseTimes& times() const { return phases_.times(); }
+    const PhaseTimes& times() const { return loop_.phases().times(); }
     std::int64_t local_batch() const { return train_feeder_->local_batch(); }
     std::int64_t global_batch() const { return global_batch_; }
     const Model& model() const { return model_; }
@@ -163,9 +161,8 @@ class Trainer {
     void synchronize_with_servers();
     /// Makes the parameters the same on all ranks, with or without servers. Collective.
     void synchronize();
-    void train_step();
-    void train_last_step();
-    void train_batch(Executor& executor);
+    Executor* executor_of(std::int64_t step);
+    void prefetch_rows();
     void settle_waits();
     void add_metrics(const Executor& executor, double loss, Sums& sums) const;
     void add_training_metrics(Executor& executor);
@@ -180,7 +177,7 @@ class Trainer {
     std::map<std::string, std::string> job_;  ///< identifies the job in its checkpoints
     std::unique_ptr<const Task> task_;
     std::uint64_t seed_;
-    Shares shares_;
+    train::Loop loop_;
     std::int64_t global_batch_;
     std::unique_ptr<Feeder> train_feeder_;
     std::unique_ptr<Feeder> test_feeder_;  ///< may be null
@@ -189,13 +186,9 @@ class Trainer {
     Executor trainer_;
     std::optional<Executor> last_trainer_;  ///< for TrainingPlan::last_model
     Executor tester_;
-    std::int64_t epoch_ = 0;
-    std::int64_t step_ = 0;
-    std::int64_t epoch_step_ = 0;
     Sums sums_;  ///< of the epoch in progress
     double loss_so_far_ = 0;
     std::int64_t samples_so_far_ = 0;
-    PhaseClock phases_;
     bool watches_waits_ = false;
 };
 

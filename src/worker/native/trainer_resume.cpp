@@ -41,9 +41,7 @@ std::filesystem::path Trainer::resume(const std::vector<std::filesystem::path>& 
 void Trainer::go_on_from(const CheckpointHeader& header) {
     std::array<std::int64_t, 3> position{header.epoch, header.step, header.epoch_step};
     communicator_.broadcast(std::span<std::int64_t>(position));
-    epoch_ = position[0];
-    step_ = position[1];
-    epoch_step_ = position[2];
+    loop_.go_on_from({.epoch = position[0], .step = position[1], .epoch_step = position[2]});
     take_sums(header);
 }
 
@@ -85,12 +83,12 @@ void Trainer::take_sums(const CheckpointHeader& header) {
 
 CheckpointHeader Trainer::header() const {
     CheckpointHeader header;
-    header.epoch = epoch_;
-    header.step = step_;
-    header.epoch_step = epoch_step_;
+    header.epoch = epochs_done();
+    header.step = steps_done();
+    header.epoch_step = epoch_steps_done();
     header.seed = seed_;
     header.job = job_;
-    if (epoch_step_ == 0) return header;
+    if (epoch_steps_done() == 0) return header;
     const auto gather = [&](const char* name, double own) {
         for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(own)))
             header.sums[name].push_back(std::bit_cast<double>(sum));

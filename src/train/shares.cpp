@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "model/shares.hpp"
+#include "train/shares.hpp"
 
 #include "program/virtual_tree.hpp"
 
-namespace dtrain::model {
+namespace dtrain::train {
 
 Shares shares_of(int rank, int ranks, int virtual_ranks) {
     if (virtual_ranks == 0) return {rank, 1, ranks, false};
@@ -12,4 +12,4 @@ Shares shares_of(int rank, int ranks, int virtual_ranks) {
     return {own.begin, own.end - own.begin, virtual_ranks, true};
 }
 
-}  // namespace dtrain::model
+}  // namespace dtrain::train

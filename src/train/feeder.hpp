@@ -9,7 +9,7 @@
 #include <dtrain/parameter_servers.hpp>
 #include <dtrain/sampler.hpp>
 
-namespace dtrain::model {
+namespace dtrain::train {
 
 /// Feeds a rank's share of the mini-batches into an executor, step by step.
 class Feeder {
@@ -63,4 +63,4 @@ class Feeder {
     std::int64_t batch_ = 0;
 };
 
-}  // namespace dtrain::model
+}  // namespace dtrain::train

@@ -8,7 +8,7 @@
 
 #include <dtrain/communicator.hpp>
 
-namespace dtrain::model {
+namespace dtrain::train {
 
 /// How the time of steps was spent, in seconds.
 struct PhaseTimes {
@@ -59,4 +59,4 @@ class PhaseClock {
     std::chrono::nanoseconds exchanged_before_{0};
 };
 
-}  // namespace dtrain::model
+}  // namespace dtrain::train

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace dtrain::model {
+namespace dtrain::train {
 
 /// A rank's share of each global batch: `own` of `ranks` equal parts, from `first` on.
 struct Shares {
@@ -16,4 +16,4 @@ struct Shares {
 /// ranks
 Shares shares_of(int rank, int ranks, int virtual_ranks);
 
-}  // namespace dtrain::model
+}  // namespace dtrain::train

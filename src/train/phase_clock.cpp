@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "model/phase_clock.hpp"
+#include "train/phase_clock.hpp"
 
 #include <algorithm>
 
-namespace dtrain::model {
+namespace dtrain::train {
 namespace {
 
 double seconds(std::chrono::nanoseconds time) {
@@ -46,4 +46,4 @@ void PhaseClock::settle(const Communicator& ranks) {
     settle(std::span<const float>(shortest));
 }
 
-}  // namespace dtrain::model
+}  // namespace dtrain::train
