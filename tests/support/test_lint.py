@@ -90,26 +90,6 @@ def test_includes(tree, name, text, finding):
     assert found(tree("includes", files={name: text})) == [finding]
 
 
-PARTS = TREE["CONTRIBUTING.md"] + "\n`src/base/` has a folder for each part: `low`,\n`high`.\n"
-
-
-@pytest.mark.parametrize("name, header, finding", [
-    ("src/base/low/a.cpp", "base/high/b.hpp", "src/base/low/a.cpp:3: base/low may not know base/high/b.hpp; see CONTRIBUTING.md"),
-    ("src/base/low/a.cpp", "base/text.hpp", "src/base/low/a.cpp:3: base/low may not know base/text.hpp; see CONTRIBUTING.md"),
-    ("src/base/other/a.cpp", "base/low/a.hpp", "src/base/other/a.cpp:1: CONTRIBUTING.md does not list the part other of base"),
-    ("src/base/high/a.cpp", "base/low/a.hpp", None),
-    ("src/base/text.cpp", "base/high/b.hpp", None),
-])
-def test_parts_of_a_room(tree, name, header, finding):
-    """Oracle: the list in CONTRIBUTING.md; files beside the folders may include all of them."""
-    files = {"CONTRIBUTING.md": PARTS, "src/base/low/a.hpp": HEAD + "#pragma once\n", "src/base/high/b.hpp": HEAD + "#pragma once\n"}
-    done = tree("includes", files={**files, name: HEAD + f'#include "{header}"\n'})
-    if finding:
-        assert found(done) == [finding]
-    else:
-        assert done.returncode == 0, done.stdout
-
-
 def test_arrows_in_a_circle(tree):
     arrows = TREE["CONTRIBUTING.md"] + "worker/native <- worker\n"
     assert found(tree("includes", files={"CONTRIBUTING.md": arrows})) == [

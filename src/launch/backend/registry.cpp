@@ -30,6 +30,7 @@ const std::vector<const LaunchBackend*>& launch_backends() {
 
 void add_backend(const LaunchBackend& backend) {
     known().push_back(&backend);
+    add_backend_name(backend.name());
 }
 
 const LaunchBackend* find_backend(std::string_view name) {
@@ -57,13 +58,6 @@ const LaunchBackend& choose_backend(const std::string& wanted, const BackendSite
 
 std::string hostfile_text(const Plan& plan) {
     return backend_named(plan.engine).hostfile(plan);
-}
-
-std::vector<std::string_view> backend_choices() {
-    std::vector<std::string_view> out{"auto"};
-    for (const auto* each : known()) out.push_back(each->name());
-    std::ranges::sort(out.begin() + 1, out.end());
-    return out;
 }
 
 }  // namespace dtrain::launch

@@ -7,7 +7,10 @@
 
 namespace dtrain::launch {
 
-/// The choices of --engine: "auto", then the names of all launch backends. Defined by their registry.
+/// The choices of --engine: "auto", then the names of all launch backends in the order of the alphabet.
 std::vector<std::string_view> backend_choices();
+
+/// @param name must outlive all uses
+void add_backend_name(std::string_view name);
 
 }  // namespace dtrain::launch

@@ -13,7 +13,6 @@ using cluster::Command;
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_signals{50};   // two equal signals closer together may be merged
-constexpr milliseconds answer_margin{3000};   // for processes that answer at once but run on a busy machine
 constexpr milliseconds max_start{3000};       // for all workers to start after the first one
 constexpr milliseconds engine_cleanup{3000};  // time that mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_loss_checks{1000};

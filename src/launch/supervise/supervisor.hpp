@@ -18,6 +18,9 @@ namespace dtrain::launch {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
+/// For processes that answer at once but run on a busy machine.
+inline constexpr std::chrono::milliseconds answer_margin{3000};
+
 /// A node whose launcher is lost.
 struct LostNode {
     int rank = 0;  ///< a rank of the node

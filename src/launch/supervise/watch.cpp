@@ -31,7 +31,6 @@ using Clock = std::chrono::steady_clock;
 using cluster::Command;
 using std::chrono::milliseconds;
 
-constexpr milliseconds answer_margin{3000};  // for processes that answer at once but run on a busy machine
 constexpr milliseconds between_redraws{1000};
 constexpr std::size_t max_engine_text = 16 * 1024;
 

@@ -56,7 +56,9 @@ TEST(Engine, SrunInAnAllocationElseMpirun) {
     EXPECT_EQ(Site({}).chosen("auto", "slurm"), "mpirun") << "a container without Slurm's programs";
     EXPECT_EQ(Site({"srun"}).chosen("mpirun", "slurm"), "mpirun");
     EXPECT_EQ(Site({"srun"}).chosen("srun", "slurm"), "srun");
-    EXPECT_THAT(backend_choices(), testing::ElementsAre("auto", "mpirun", "srun"));
+    std::vector<std::string_view> names{"auto"};
+    for (const auto* each : launch_backends()) names.push_back(each->name());
+    EXPECT_THAT(backend_choices(), testing::UnorderedElementsAreArray(names));
 }
 
 TEST(Engine, SrunThatCannotBeIsRefused) {
