@@ -127,11 +127,11 @@ TEST(Supervisor, TwoEqualSignalsAreNotMerged) {
 TEST(Supervisor, NoSignalHitsAWorkerThatIsJustBeginning) {
     Supervised run(by_signals, 3);
     run.with(Kind::started, 0);
-    run.supervisor.notify({.kind = Command::Kind::pass_on, .signal = SIGUSR1}, run.now);
+    run.supervisor.notify({.kind = Command::Kind::pass_on, .signal = SIGUSR2}, run.now);
     EXPECT_THAT(run.after(1ms), IsEmpty());
     EXPECT_EQ(run.sleeps(), 2'999ms);
     run.with(Kind::started, 1).with(Kind::started, 2);
-    EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{SIGUSR1}}));
+    EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{SIGUSR2}}));
 
     Supervised late(by_signals, 3);
     late.with(Kind::started, 0);
