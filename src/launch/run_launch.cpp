@@ -89,6 +89,7 @@ class Launch {
           environment_(with_given(environment, given_)),
           elastic_(elastic_settings(options_, environment)),
           planner_(options_, environment_, elastic_.has_value()) {
+        options_ = planner_.options();
         if (options_.metrics_port)
             metrics_address_ = scrape::parse_listen_address(metrics_option, *options_.metrics_port);
     }

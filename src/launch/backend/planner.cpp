@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -47,27 +48,27 @@ topology::Machine usable_machine() {
 
 }  // namespace
 
-Planner::Planner(Options& options, const Environment& environment, bool names_nodes_later)
-    : environment_(environment) {
-    if (!names_nodes_later) ask_schedulers(options);
+Planner::Planner(Options options, const Environment& environment, bool names_nodes_later)
+    : environment_(environment), options_(std::move(options)) {
+    if (!names_nodes_later) ask_schedulers();
     const BackendSite site{.environment = environment_,
                            .allocation = allocation_,
                            .scheduler = scheduler_ != nullptr ? scheduler_->name() : ""};
-    backend_ = names_nodes_later ? &backend_named("mpirun") : &choose_backend(options.engine, site);
+    backend_ = names_nodes_later ? &backend_named("mpirun") : &choose_backend(options_.engine, site);
     prepared_ = backend_->prepare(site);
     if (!backend_->uses_schedulers_daemons() && scheduler_ != nullptr && allocation_->nodes.size() > 1)
         remote_shell_ = scheduler_->remote_shell(environment_, read_file);
-    options.log_dir = expanded_log_dir(options, environment_, std::to_string(::getpid()));
-    if (!options.check || !options.script.empty()) program_ = program_of(options, environment_);
-    hostfile_ = hostfile_of(options);
+    options_.log_dir = expanded_log_dir(options_, environment_, std::to_string(::getpid()));
+    if (!options_.check || !options_.script.empty()) program_ = program_of(options_, environment_);
+    hostfile_ = hostfile_of(options_);
     machine_ = usable_machine();
     prepared_->finish();
-    refuse_missing_wrapper(options, environment_);
-    if (options.network_interface) check_network_interface(*options.network_interface, interfaces());
+    refuse_missing_wrapper(options_, environment_);
+    if (options_.network_interface) check_network_interface(*options_.network_interface, interfaces());
 }
 
 /// A scheduler's allocation provides the nodes unless an option names them.
-void Planner::ask_schedulers(Options& options) {
+void Planner::ask_schedulers() {
     std::string job;
     for (const auto* each : scheduler::schedulers()) {
         allocation_ = each->allocation(environment_, read_file);
@@ -78,13 +79,13 @@ void Planner::ask_schedulers(Options& options) {
         scheduler_ = each;
         break;
     }
-    if (allocation_ && !uses_allocation(options, environment_, *allocation_)) allocation_.reset();
+    if (allocation_ && !uses_allocation(options_, environment_, *allocation_)) allocation_.reset();
     if (allocation_)
         job = allocation_->job_id;
     else
         scheduler_ = nullptr;
-    if (!job.empty() && options.job_id == Options().job_id) options.job_id = job;
-    if (const auto warning = lone_launchers_warning(options, environment_)) log_warning("{}", *warning);
+    if (!job.empty() && options_.job_id == Options().job_id) options_.job_id = job;
+    if (const auto warning = lone_launchers_warning(options_, environment_)) log_warning("{}", *warning);
     if (scheduler_ == nullptr) return;
     for (const auto& warning : scheduler_->warnings(environment_)) log_warning("{}", warning);
 }

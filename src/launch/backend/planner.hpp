@@ -18,11 +18,14 @@ namespace dtrain::launch {
 /// Makes this job's plans from the machine, the batch system and the files that the options name.
 class Planner {
   public:
-    /// Inspects these, and completes `options` with the batch system's info.
+    /// Inspects these.
     /// @param environment environment of the job
     /// @param names_nodes_later the job's nodes are not provided by a batch system but named later
     /// @throws UsageError if the job cannot start: no Open MPI, no such script, no such interface
-    Planner(Options& options, const Environment& environment, bool names_nodes_later);
+    Planner(Options options, const Environment& environment, bool names_nodes_later);
+
+    /// The options, completed by the scheduler's job: its id, and the log folder in which %j is replaced.
+    const Options& options() const { return options_; }
 
     /// @param joined the nodes that joined at --master
     /// @param attempt number of times that ports were planned
@@ -38,9 +41,10 @@ class Planner {
     const std::optional<scheduler::Allocation>& allocation() const { return allocation_; }
 
   private:
-    void ask_schedulers(Options& options);
+    void ask_schedulers();
 
     const Environment& environment_;
+    Options options_;
     std::vector<std::string> program_;
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;

@@ -15,6 +15,7 @@
 #include "launch/plan/nodes.hpp"
 #include "launch/plan/rendezvous_point.hpp"
 #include "launch/rendezvous/join_request.hpp"
+#include "launch/rendezvous/part.hpp"
 #include "launch/rendezvous/ssh_probe.hpp"
 #include "link/tcp.hpp"
 
@@ -88,24 +89,23 @@ Rendezvous meet_other_nodes(const Options& options, const Environment& environme
     if (const int count = nodes_at_master(options); count > 0)
         return meet_at_master(count, options, environment, planner, follows);
     auto plan = planner.plan(options);
-    if (plan.nodes.size() == 1) return {.plan = std::move(plan)};
-    refuse_unnamed_machine(options, environment, plan);
-    if (!plan.own_node) return {.plan = std::move(plan)};
+    if (plan.nodes.size() > 1) refuse_unnamed_machine(options, environment, plan);
+    const auto part = part_in(plan, false);
+    if (part == Part::alone) return {.plan = std::move(plan)};
     const auto rendezvous = rendezvous_of(options, plan.hosts());
-    if (*plan.own_node > 0) {
-        follows();
-        return {.followed = follow_coordinator(rendezvous, join_request_of(plan, options, host_name(), 0),
-                                               options, environment)};
-    }
-    return lead(plan, rendezvous, options, environment);
+    if (part == Part::coordinator) return lead(plan, rendezvous, options, environment);
+    follows();
+    return {.followed = follow_coordinator(rendezvous, join_request_of(plan, options, host_name(), 0),
+                                           options, environment)};
 }
 
 Rendezvous meet_for_check(const Options& options, const Environment& environment, const Planner& planner) {
     if (!planner.allocation() && nodes_at_master(options) > 0)
         return meet_at_master(nodes_at_master(options), options, environment, planner, [] {});
     auto plan = planner.plan(options);
-    if (planner.allocation() || plan.nodes.size() == 1 || !plan.own_node) return {.plan = std::move(plan)};
-    if (*plan.own_node > 0) {
+    const auto part = part_in(plan, planner.allocation().has_value());
+    if (part == Part::alone) return {.plan = std::move(plan)};
+    if (part == Part::agent) {
         if (const auto status = accept_inspection(plan, options, environment)) return {.followed = status};
         return {.plan = std::move(plan)};
     }
