@@ -30,8 +30,8 @@ def check(job, *options, node=1, nodes=3, **run):
 
 
 def sshd_of(node):
-    """The listening sshd of a node, as seen from outside."""
-    return next(pid for pid, command in node.processes().items() if command.startswith(("/usr/sbin/sshd", "sshd: /usr/sbin/sshd")))
+    """The listening sshd of a node, as seen from outside. One that serves a connection looks alike for a moment, and is younger."""
+    return min(pid for pid, command in node.processes().items() if command.startswith(("/usr/sbin/sshd", "sshd: /usr/sbin/sshd")))
 
 
 @contextlib.contextmanager

@@ -22,15 +22,15 @@ print({name: os.environ.get(name) for name in names} | {"host": socket.gethostna
 
 
 class Launchers:
-    """Launchers that srun starts, one on each of two nodes."""
+    """Launchers that srun starts, one on each of two nodes: by name, since the last job may not have left them all yet."""
 
     def __init__(self, job):
         self.job, self.cluster = job, job.cluster
         self.environment = {"DTRAIN_KEY_FILE": job.folder / "key", "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
     def start(self, *words, of_slurm=(), where=("--ips", "node1,node2")):
-        return self.cluster.control.start("srun", "--quiet", "-N2", "--ntasks-per-node=1", *of_slurm, LAUNCH, "--quiet", "--grace",
-                                          1, *where, *words, cwd=self.job.folder, env=self.environment)
+        return self.cluster.control.start("srun", "--quiet", "--nodelist=node1,node2", "--ntasks-per-node=1", *of_slurm, LAUNCH, "--quiet",
+                                          "--grace", 1, *where, *words, cwd=self.job.folder, env=self.environment)
 
     def run(self, *words, timeout=60, **options):
         """(status, stderr)"""
