@@ -14,8 +14,6 @@
 namespace dtrain::io {
 namespace {
 
-constexpr std::array<std::string_view, 3> csv_endings = {".csv", ".tsv", ".txt"};
-
 double needed_number(const InputFile& file, std::string_view text) {
     const auto value = parse_number(text);
     if (!value) file.refuse_line(fmt::format("'{}' is no number", trimmed(text)));
@@ -24,23 +22,25 @@ double needed_number(const InputFile& file, std::string_view text) {
 
 }  // namespace
 
-DataFormat format_of(const DatasetSource& source) {
-    if (source.format) return *source.format;
+const FormatRow& format_of(const DatasetSource& source) {
+    if (source.format) return *std::ranges::find(formats, *source.format, &FormatRow::format);
     open_regular_file(source.file);  // a FIFO would lose its first bytes
     InputFile file(source.file);
     std::array<std::byte, 8> begin{};
     const auto count = file.read(begin);
     const std::string_view bytes(reinterpret_cast<const char*>(begin.data()), count);
-    if (bytes == std::string_view("\x89HDF\r\n\x1a\n", 8)) return DataFormat::hdf5;
-    if (bytes.starts_with(std::string_view("\0\0", 2))) return DataFormat::idx;
-    if (name_ends_with(source.file, svmlight_endings)) return DataFormat::svmlight;
-    return name_ends_with(source.file, csv_endings) ? DataFormat::csv : DataFormat::hdf5;
+    for (const auto& row : formats)
+        if (!row.first_bytes.empty() && bytes.starts_with(row.first_bytes)) return row;
+    for (const auto& row : formats)
+        if (name_ends_with(source.file, row.endings)) return row;
+    return formats.front();
 }
 
 bool name_ends_with(const std::filesystem::path& file, std::span<const std::string_view> endings) {
     auto name = lower_case(file.filename().string());
     if (name.ends_with(".gz")) name.resize(name.size() - 3);
-    return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
+    return std::ranges::any_of(
+        endings, [&](std::string_view ending) { return !ending.empty() && name.ends_with(ending); });
 }
 
 std::optional<double> parse_number(std::string_view text) {

@@ -15,20 +15,11 @@
 namespace dtrain {
 
 Dataset Dataset::read(const DatasetSource& source) {
-    switch (io::format_of(source)) {
-        case DataFormat::idx:
-            return io::read_idx(source);
-        case DataFormat::csv:
-            return io::read_csv(source);
-        case DataFormat::svmlight:
-            return io::read_svmlight(source);
-        default:
-            return io::read_hdf5(source);
-    }
+    return io::format_of(source).read(source);
 }
 
 std::shared_ptr<const DataSource> open_data(const DatasetSource& source, std::int64_t memory) {
-    if (io::format_of(source) == DataFormat::hdf5) {
+    if (io::format_of(source).format == DataFormat::hdf5) {
         auto samples = io::open_samples(source);
         const auto values = static_cast<double>(samples.count) * static_cast<double>(samples.features);
         if (values * sizeof(float) > static_cast<double>(memory))

@@ -16,6 +16,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "io/read_dataset.hpp"
 #include "worker/native/job_clicks.hpp"
 #include "worker/native/job_rows.hpp"
 #include "worker/native/job_section.hpp"
@@ -33,6 +34,12 @@ constexpr std::int64_t max_dict_size = 1'000'000'000'000;
 constexpr std::array<std::string_view, 10> keys_of_files = {
     "file", "x", "y", "format", "labels", "label", "separator", "header", "first_id", "features"};
 
+std::vector<std::string> names_of_formats() {
+    std::vector<std::string> names;
+    for (const auto& row : io::formats) names.emplace_back(row.name);
+    return names;
+}
+
 DatasetSource read_source(const Section& data, const char* key, const std::filesystem::path& folder,
                           float scale) {
     const auto source = data.section(key, {keys_of_files.begin(), keys_of_files.end()});
@@ -42,12 +49,10 @@ DatasetSource read_source(const Section& data, const char* key, const std::files
     out.x = source.text("x", out.x);
     out.y = source.text("y", out.y);
     out.scale = scale;
-    static const std::map<std::string, DataFormat> formats = {{"hdf5", DataFormat::hdf5},
-                                                              {"idx", DataFormat::idx},
-                                                              {"csv", DataFormat::csv},
-                                                              {"svmlight", DataFormat::svmlight}};
-    if (source.has("format"))
-        out.format = formats.at(source.one_of("format", "", {"hdf5", "idx", "csv", "svmlight"}));
+    if (source.has("format")) {
+        const auto name = source.one_of("format", "", names_of_formats());
+        out.format = std::ranges::find(io::formats, name, &io::FormatRow::name)->format;
+    }
     if (source.has("labels")) out.labels = folder / source.text("labels", "");
     out.label_column = source.text("label", "");
     out.separator = source.separator("separator", out.separator);
