@@ -52,6 +52,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_SPAWN", by_programs, "only in ranks of spawn()", "Which call of dtrain::spawn() a process is to run the function of, and the folder by which it answers."},
     Row{"DTRAIN_RUN_ID", by_programs, "only with --max_restart or etcd", "Random mark of the job, the same whenever it is started again: a native job goes on by it from its own checkpoints."},
     Row{"DTRAIN_RUN_RECORD", by_programs, "only with --report FILE.html", "File into which a native job writes what it measures, for the page of dtrain-launch."},
+    Row{"DTRAIN_ERROR_FILE", by_programs, "a file of each rank, set by dtrain-worker", "File in which a program leaves why its rank fails, as JSON, for the report of dtrain-launch."},
     Row{"DTRAIN_LAUNCH", read, "beside libdtrain, else in PATH", "dtrain-launch, for dtrain::spawn()."},
     Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},
     Row{"DTRAIN_SHARED", both, "placed by dtrain-worker", "1 for each local rank that shares its CPUs with others, else 0, separated by semicolons."},
@@ -288,6 +289,7 @@ constexpr std::array torch_rows{
     Row{"LOCAL_WORLD_SIZE", written, "the ranks of this node", "Number of ranks on this node."},
     Row{"GROUP_RANK", written, "the node's number", "Number of this node."},
     Row{"TORCHELASTIC_RESTART_COUNT", written, "only with --max_restart or etcd", "How often the job was started again."},
+    Row{"TORCHELASTIC_ERROR_FILE", both, "DTRAIN_ERROR_FILE", "The same for torch's @record; the user's value is kept, and without DTRAIN_ERROR_FILE dtrain's library writes there, too."},
     Row{"MASTER_ADDR", written, "the first host", "Host of rank 0's store."},
     Row{"MASTER_PORT", written, "from DTRAIN_TORCH_MASTER", "Port of rank 0's store."},
 };

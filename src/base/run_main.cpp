@@ -8,6 +8,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/run_main.hpp>
 
+#include "base/error_file.hpp"
 #include "base/exit_status.hpp"
 #include "base/files.hpp"
 #include "base/redact.hpp"
@@ -24,20 +25,21 @@ void open_standard_streams() {
 }  // namespace
 
 int run_main(const std::string& program, const std::function<int()>& body) {
-    const auto complain = [&](const std::string& what) {
+    const auto fail = [&](const RankError& error) {
         const auto name = std::filesystem::path(program).filename().string();
-        write_all(STDERR_FILENO, name + ": " + redacted_text(what) + "\n");
+        write_all(STDERR_FILENO, name + ": " + redacted_text(error.message) + "\n");
+        report_error(error);
     };
     open_standard_streams();
     try {
         return body();
     } catch (const UsageError& error) {
-        complain(error.what());
+        fail(error_of(error));
         return status_usage;
     } catch (const std::exception& error) {
-        complain(error.what());
+        fail(error_of(error));
     } catch (...) {
-        complain("an exception that is no std::exception");
+        fail({.message = "an exception that is no std::exception"});
     }
     return status_failed;
 }

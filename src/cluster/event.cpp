@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,7 +20,9 @@ namespace {
 constexpr std::size_t checksum_digits = 8;
 // JSON may escape one byte of the text as six; host and processors are plain ASCII. The line must stay below
 // PIPE_BUF (4096).
+constexpr std::size_t max_text_beside_error = 250;
 static_assert(max_event_text * 6 + 1000 < 4096);
+static_assert(max_text_beside_error * 6 + max_event_error + 1000 < 4000);
 constexpr std::size_t max_line = 4000;
 
 constexpr std::array<std::string_view, 15> kind_names{
@@ -46,7 +49,7 @@ bool get_integer(const nlohmann::json& fields, const char* name, Integer& out) {
 }
 
 std::string encode_with(const Event& event, const std::string& text) {
-    const nlohmann::json fields{
+    nlohmann::json fields{
         {"kind", kind_names[static_cast<std::size_t>(event.kind)]},
         {"rank", event.rank},
         {"host", event.host.substr(0, max_host_name)},
@@ -58,6 +61,9 @@ std::string encode_with(const Event& event, const std::string& text) {
         {"cpus", event.cpus.substr(0, max_event_text)},
         {"text", text},
     };
+    if (event.error.size() <= max_event_error)
+        if (auto error = nlohmann::json::parse(event.error, nullptr, false); error.is_object())
+            fields["error"] = std::move(error);
     const auto json = fields.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     return fmt::format("{}{:08x} {}", event_marker, crc32(json), json);
 }
@@ -73,6 +79,11 @@ std::string encode_output(const Event& event) {
     }
 }
 
+std::string said_in(const Event& event) {
+    const auto error = error_of(event);
+    return error ? "; its error: " + one_line(error->message) : "";
+}
+
 }  // namespace
 
 std::int64_t now_us() {
@@ -83,7 +94,8 @@ std::int64_t now_us() {
 
 std::string encode(const Event& event) {
     if (event.kind == Event::Kind::output) return encode_output(event);
-    return encode_with(event, event.text.substr(0, max_event_text));
+    auto line = encode_with(event, event.text.substr(0, max_event_text));
+    return line.size() <= max_line ? line : encode_with(event, event.text.substr(0, max_text_beside_error));
 }
 
 std::optional<Event> decode(std::string_view line) {
@@ -105,10 +117,16 @@ std::optional<Event> decode(std::string_view line) {
         fields.at("host").get_to(event.host);
         fields.at("cpus").get_to(event.cpus);
         fields.at("text").get_to(event.text);
+        if (fields.contains("error"))
+            event.error = fields.at("error").dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
         return event;
     } catch (const nlohmann::json::exception&) {
         return std::nullopt;
     }
+}
+
+std::optional<RankError> error_of(const Event& event) {
+    return event.error.empty() ? std::nullopt : parse_rank_error(event.error);
 }
 
 std::string to_sentence(const Event& event) {
@@ -118,8 +136,8 @@ std::string to_sentence(const Event& event) {
         case Event::Kind::started:
             return fmt::format("{}: started, pid {}, cores {}", who, event.pid, event.cpus);
         case Event::Kind::exited:
-            return fmt::format("{}: the program ended with {}{}{}", who, how, event.text.empty() ? "" : "; ",
-                               event.text);
+            return fmt::format("{}: the program ended with {}{}{}{}", who, how,
+                               event.text.empty() ? "" : "; ", event.text, said_in(event));
         case Event::Kind::stopped:
             return fmt::format("{}: the program was stopped ({})", who, how);
         case Event::Kind::done:

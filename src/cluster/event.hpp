@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/rank_error.hpp"
+
 /// Events that a worker reports to the launcher, one per line, on its stderr.
 namespace dtrain::cluster {
 
@@ -40,6 +42,7 @@ struct Event {
     std::int64_t idle_ms = 0;
     std::string cpus;  ///< the actual CPU mask of the program, "0-3"
     std::string text;
+    std::string error;  ///< exited, stopped: the program's own error, as to_json(RankError) has it; "": none
 
     friend bool operator==(const Event&, const Event&) = default;
 };
@@ -49,6 +52,8 @@ inline constexpr char event_marker = '\x1e';
 
 /// Longer texts are cut, except the end of a program's output.
 inline constexpr std::size_t max_event_text = 500;
+/// For to_json(RankError); a longer error is left out. A text that does not fit beside it is cut.
+inline constexpr std::size_t max_event_error = 1400;
 
 /// One line without its line end, shorter than PIPE_BUF so that it is written atomically: marker, CRC-32 in
 /// hex, a blank, JSON.
@@ -56,6 +61,9 @@ std::string encode(const Event& event);
 
 /// The event in a line, or nothing if the line is not an event or was corrupted.
 std::optional<Event> decode(std::string_view line);
+
+/// The program's own error that the event has, or nothing.
+std::optional<RankError> error_of(const Event& event);
 
 /// The event as a sentence for people: "rank 1 on node7: the program ended with exit code 7".
 std::string to_sentence(const Event& event);

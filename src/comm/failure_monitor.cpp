@@ -9,6 +9,7 @@
 #include "comm/own_comm.hpp"
 #include "comm/progress_thread.hpp"
 #include "comm/side_channel.hpp"
+#include "comm/window.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -26,6 +27,7 @@ class MpiFailureMonitor final : public FailureMonitor {
     }
 
     int rank() const override { return rank_; }
+    std::vector<int> job_ranks() const override { return world_ranks(all_); }
     std::chrono::duration<double> deadline() const override { return deadline_; }
 
     void note_started(std::uint64_t number, const Call& call) override {

@@ -36,6 +36,8 @@ class FailureMonitor {
     virtual ~FailureMonitor() = default;
 
     virtual int rank() const = 0;
+    /// The number in the job of each rank; empty: they are the same.
+    virtual std::vector<int> job_ranks() const { return {}; }
     /// 0: none.
     virtual std::chrono::duration<double> deadline() const = 0;
 

@@ -6,6 +6,7 @@
 
 #include <dtrain/nccl.hpp>
 
+#include "base/error_file.hpp"
 #include "comm/deadline.hpp"
 #include "comm/nccl_state.hpp"
 
@@ -28,6 +29,16 @@ std::exception_ptr nccl_failure(const NcclWait& wait, const Absence& absence, co
     return std::make_exception_ptr(NcclError(
         fmt::format("{} number {}: NCCL failed on {}{}", wait.operation, wait.number, words, afterwards),
         std::move(ranks)));
+}
+
+void report_nccl_failure(const std::exception_ptr& failure, std::span<const int> job_ranks) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const CommunicatorTimeout& timeout) {
+        reported(timeout, job_ranks);
+    } catch (const NcclError& error) {
+        report_error(error_of(error));
+    }
 }
 
 }  // namespace dtrain::comm

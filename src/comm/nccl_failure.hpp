@@ -30,4 +30,8 @@ struct NcclWait {
 std::exception_ptr nccl_failure(const NcclWait& wait, const Absence& absence, const std::string& own_reason,
                                 const std::string& afterwards);
 
+/// Leaves such an exception in the error file of this rank.
+/// @param job_ranks as in reported()
+void report_nccl_failure(const std::exception_ptr& failure, std::span<const int> job_ranks);
+
 }  // namespace dtrain::comm

@@ -268,6 +268,7 @@ void NcclQueue::give_up(std::chrono::duration<double> waited, const std::string&
     } else {
         failure_ = nccl_failure(wait, absence, own_reason, abort());
     }
+    report_nccl_failure(failure_, failure_monitor_.job_ranks());
     std::rethrow_exception(failure_);
 }
 

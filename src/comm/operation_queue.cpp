@@ -228,12 +228,12 @@ void OperationQueue::give_up(std::chrono::duration<double> waited) {
         auto away = missing(number);
         // The others' deadline passed when this wait had hardly begun: this rank was late.
         if (away.empty() && waited * 10 < deadline_) away.push_back({rank, "came too late"});
-        throw timeout(name_of(operation), number, waited, std::move(away), rank);
+        throw reported(timeout(name_of(operation), number, waited, std::move(away), rank), world_ranks_);
     }
     const auto other = side_channel_.who_waits(board);
     const auto number = other ? other->waits_in : std::max(board.alarm(), started_);
     const auto operation = other ? other->waits_for : board.whereabouts(board.rank()).operation;
-    throw timeout(name_of(operation), number, waited, missing(number), rank);
+    throw reported(timeout(name_of(operation), number, waited, missing(number), rank), world_ranks_);
 }
 
 /// Adds the rank's number in the job if it differs: that is the one used in reports.
@@ -264,7 +264,8 @@ void OperationQueue::wait(MPI_Request& request, const Call& call) {
         note_broken();
         auto away = missing(started_ + 1);
         std::erase_if(away, [&](const MissingRank& other) { return other.rank != call.peer; });
-        throw timeout(name_of(call.operation), started_, waited, std::move(away), rank);
+        throw reported(timeout(name_of(call.operation), started_, waited, std::move(away), rank),
+                       world_ranks_);
     }
     board.note_goes_on();
 }

@@ -12,9 +12,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/error_file.hpp"
 #include "base/signal_free_thread.hpp"
 #include "base/text.hpp"
 
@@ -68,17 +70,24 @@ std::vector<int> StartMark::missing() const {
     return ranks;
 }
 
-std::string StartMark::whom_it_waits_for(std::chrono::duration<double> waited) const {
+RankError StartMark::error_after(std::chrono::duration<double> waited) const {
+    constexpr const char* absent = "has not come to it";
+    RankError::Operation start{.name = "MPI_Init", .number = 1, .seconds = waited.count(), .missing = {}};
     std::vector<std::string> whom;
-    for (const int rank : missing())
-        whom.push_back(size_ == local_size_
-                           ? fmt::format("rank {} (has not come to it)", rank)
-                           : fmt::format("local rank {} of this node (has not come to it)", rank));
+    for (const int rank : missing()) {
+        const bool is_whole_job = size_ == local_size_;
+        whom.push_back(fmt::format("{} {}{} ({})", is_whole_job ? "rank" : "local rank", rank,
+                                   is_whole_job ? "" : " of this node", absent));
+        if (is_whole_job && start.missing.size() < max_named_peers) start.missing.push_back({rank, absent});
+    }
     if (whom.empty())
         whom.emplace_back(local_size_ == 0       ? "other ranks"
                           : size_ == local_size_ ? "a rank that hangs in it"
                                                  : "ranks of other nodes");
-    return fmt::format("MPI_Init number 1 waited {:.1f} s for {}", waited.count(), join(whom, ", "));
+    return {.kind = "dtrain::CommunicatorTimeout",
+            .message = fmt::format("{} number {} waited {:.1f} s for {}", start.name, start.number,
+                                   start.seconds, join(whom, ", ")),
+            .operation = std::move(start)};
 }
 
 StartWatch::StartWatch(const Environment& environment, std::chrono::seconds deadline) {
@@ -95,10 +104,11 @@ StartWatch::StartWatch(const Environment& environment, std::chrono::seconds dead
                 changes.wait_for(lock, started, time, [] { return false; });
             };
             wait(std::max(limit - looked_before, std::chrono::seconds(0)));
-            const auto words = mark.whom_it_waits_for(limit);
+            const auto error = mark.error_after(limit);
             wait(std::min(limit, looked_before));
             if (started.stop_requested()) return;
-            std::fprintf(stderr, "dtrain: %s\n", words.c_str());
+            std::fprintf(stderr, "dtrain: %s\n", error.message.c_str());
+            report_error(error);
             std::_Exit(1);
         });
 }

@@ -10,6 +10,7 @@
 #include <dtrain/environment.hpp>
 
 #include "base/files.hpp"
+#include "base/rank_error.hpp"
 
 namespace dtrain::comm {
 
@@ -22,8 +23,8 @@ class StartMark {
     explicit StartMark(const Environment& environment);
 
     /// Describes MPI's initialisation as an operation that has waited for `waited`: "MPI_Init number 1 waited
-    /// 30.0 s for rank 0 (has not come to it)".
-    std::string whom_it_waits_for(std::chrono::duration<double> waited) const;
+    /// 30.0 s for rank 0 (has not come to it)". With several nodes, numbers in the job are unknown.
+    RankError error_after(std::chrono::duration<double> waited) const;
 
   private:
     std::string name_of(int local_rank) const;

@@ -11,6 +11,7 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/error.hpp>
 
+#include "base/error_file.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 
@@ -24,9 +25,10 @@ std::optional<SpawnRequest> take_request() {
     return SpawnRequest::parse(*text);
 }
 
-[[noreturn]] void fail(const SpawnRequest& request, int rank, const std::string& message) {
-    request.folder.write_failure(rank, message);
-    write_all(STDERR_FILENO, fmt::format("dtrain: rank {}: {}\n", rank, message));
+[[noreturn]] void fail(const SpawnRequest& request, int rank, const RankError& error) {
+    request.folder.write_failure(rank, error.message);
+    write_all(STDERR_FILENO, fmt::format("dtrain: rank {}: {}\n", rank, error.message));
+    report_error(error);
     std::exit(1);
 }
 
@@ -55,9 +57,9 @@ void run_as_rank(const SpawnRequest& request, const std::function<std::string(co
     try {
         request.folder.write_result(rank, run(request.folder.arguments()));
     } catch (const std::exception& thrown) {
-        fail(request, rank, thrown.what());
+        fail(request, rank, error_of(thrown));
     } catch (...) {
-        fail(request, rank, "an exception that is no std::exception");
+        fail(request, rank, {.message = "an exception that is no std::exception"});
     }
     std::exit(0);
 }

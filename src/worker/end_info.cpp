@@ -68,7 +68,8 @@ std::string end_diagnosis(const ExitStatus& ended, const std::optional<OomKills>
                           const std::vector<topology::Xid>& xids,
                           const std::optional<SharedMemory>& shared_memory,
                           const std::optional<std::string>& too_many_processes,
-                          const std::optional<std::string>& no_room_for_log) {
+                          const std::optional<std::string>& no_room_for_log,
+                          const std::optional<std::string>& unreadable_error) {
     // A shell reports the signal that ended its command as an exit status.
     const auto ended_by = [&](int signal) { return ended.shell_status() == 128 + signal; };
     std::vector<std::string> info;
@@ -82,6 +83,7 @@ std::string end_diagnosis(const ExitStatus& ended, const std::optional<OomKills>
                                    bytes_text(shared_memory->bytes), bytes_text(shared_memory->free_bytes)));
     if (too_many_processes) info.push_back(*too_many_processes);
     if (no_room_for_log) info.push_back(*no_room_for_log);
+    if (unreadable_error) info.push_back(*unreadable_error);
     return join(info, "; ");
 }
 

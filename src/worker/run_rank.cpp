@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@
 #include "worker/hang_watch.hpp"
 #include "worker/network.hpp"
 #include "worker/options.hpp"
+#include "worker/rank_error_file.hpp"
 #include "worker/rank_setup.hpp"
 #include "worker/rotating_log.hpp"
 #include "worker/setup_command.hpp"
@@ -124,6 +126,8 @@ class Rank {
             return give_up(error.what(), Event::Kind::issue);
         }
         program.environment = program_environment(log.parent_path());
+        auto error_file = error_file_for(log.parent_path());
+        if (error_file) error_file->announce(program.environment);
         held = {};
         std::optional<HangWatch> hang_watch;
         if (options_.hang_timeout.count() > 0)
@@ -142,6 +146,7 @@ class Rank {
                           .commands_from = commands_from_,
                           .under_launcher = under_launcher_,
                           .heartbeat = heartbeat(),
+                          .error_file = std::move(error_file),
                           .hang_watch = std::move(hang_watch),
                           .stacks = std::move(stacks),
                           .inspects_gpus = identity_.local_rank == 0 && node_has_devices(),
@@ -254,6 +259,15 @@ class Rank {
             std::filesystem::absolute(inherited_.get_or("DTRAIN_NODE_LOG_DIR", options_.log_dir));
         [[maybe_unused]] const auto open_log_reports = make_log_folders(folder);
         return folder / log_name();
+    }
+
+    /// A rank runs without one, too: its log still has the error.
+    std::optional<RankErrorFile> error_file_for(const std::filesystem::path& log_folder) const {
+        try {
+            return RankErrorFile(inherited_, log_folder);
+        } catch (const std::system_error&) {
+            return std::nullopt;
+        }
     }
 
     /// Rank 0, or in a parameter-server job worker 0.

@@ -20,6 +20,7 @@
 #include "base/log_files.hpp"
 #include "base/oom_watch.hpp"
 #include "base/pids_watch.hpp"
+#include "base/redact.hpp"
 #include "base/text.hpp"
 #include "report/run.hpp"
 #include "topology/gpu_use.hpp"
@@ -233,14 +234,28 @@ class Supervisor {
                 ended_us_ = cluster::now_us();
                 report_use_of_gpus();
                 note_xids();
+                if (!ended_->success()) read_error();
                 if (!ended_->success() && !stop_signal_)
                     info_ = end_diagnosis(*ended_, oom_watch_.kills_since(), xids_, shared_memory(),
-                                          pids_watch_.reached_since(), disk_full_message(job_.log));
+                                          pids_watch_.reached_since(), disk_full_message(job_.log),
+                                          unreadable_error_);
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success() && job_.under_launcher)
                     job_.report(failure());  // at once: ending its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) notify_others_once();
                 break;
         }
+    }
+
+    /// What a program that ends with 0 has left is not why it ended.
+    void read_error() {
+        if (!job_.error_file) return;
+        auto [error, issue] = job_.error_file->read();
+        if (!issue.empty()) unreadable_error_ = "its error file cannot be read: " + issue;
+        if (!error) return;
+        error->message = redacted_text(error->message);
+        error->rank = job_.rank;
+        error->host = job_.host;
+        error_ = to_json(*error, cluster::max_event_error);
     }
 
     /// If all ranks fail for the same reason, one notification is enough.
@@ -307,6 +322,7 @@ class Supervisor {
         event.signal = ended_->signal;
         event.time_us = ended_us_;
         event.text = info_;
+        event.error = error_;
         return event;
     }
 
@@ -359,6 +375,8 @@ class Supervisor {
     std::optional<ExitStatus> ended_;
     std::int64_t ended_us_ = 0;
     std::string info_;
+    std::string error_;  ///< the program's own, as in an event
+    std::optional<std::string> unreadable_error_;
 };
 
 }  // namespace

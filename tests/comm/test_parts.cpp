@@ -21,6 +21,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 TEST(Shares, CoverABufferOnceInWholeCacheLines) {
     for (const std::size_t bytes : {0UL, 1UL, 63UL, 64UL, 65UL, 1000UL, 4096UL, 100'000UL}) {
@@ -46,21 +47,27 @@ TEST(StartMark, TellsWhoHasNotComeToTheStart) {
     };
     const StartMark first(of_rank("1", "3"));
     using namespace std::chrono_literals;
-    EXPECT_EQ(first.whom_it_waits_for(30s),
+    EXPECT_EQ(first.error_after(30s).message,
               "MPI_Init number 1 waited 30.0 s for rank 0 (has not come to it), rank 2 (has not come to it)");
+    EXPECT_EQ(
+        first.error_after(30s).operation,
+        (RankError::Operation{"MPI_Init", 1, 30.0, {{0, "has not come to it"}, {2, "has not come to it"}}}));
     {
         const StartMark second(of_rank("2", "3"));
-        EXPECT_EQ(first.whom_it_waits_for(1500ms),
+        EXPECT_EQ(first.error_after(1500ms).message,
                   "MPI_Init number 1 waited 1.5 s for rank 0 (has not come to it)");
         const StartMark third(of_rank("0", "3"));
-        EXPECT_EQ(first.whom_it_waits_for(2s), "MPI_Init number 1 waited 2.0 s for a rank that hangs in it");
+        EXPECT_EQ(first.error_after(2s).message,
+                  "MPI_Init number 1 waited 2.0 s for a rank that hangs in it");
     }
-    EXPECT_THAT(first.whom_it_waits_for(2s), HasSubstr("rank 2"))
+    EXPECT_THAT(first.error_after(2s).message, HasSubstr("rank 2"))
         << "a process that ends takes its mark away";
     const StartMark of_two_nodes(of_rank("2", "6"));
-    EXPECT_EQ(of_two_nodes.whom_it_waits_for(2s),
+    EXPECT_EQ(of_two_nodes.error_after(2s).message,
               "MPI_Init number 1 waited 2.0 s for local rank 0 of this node (has not come to it)");
-    EXPECT_EQ(StartMark(Environment{}).whom_it_waits_for(2s),
+    EXPECT_THAT(of_two_nodes.error_after(2s).operation.value().missing, IsEmpty())
+        << "its number in the job is unknown";
+    EXPECT_EQ(StartMark(Environment{}).error_after(2s).message,
               "MPI_Init number 1 waited 2.0 s for other ranks");
 }
 
@@ -142,6 +149,24 @@ TEST(Deadline, NamesAFewOfManyRanks) {
                 HasSubstr("broadcast number 7 waited 90.0 s for rank 10 (did not answer), rank 11"));
     EXPECT_THAT(error.what(), HasSubstr(" and 12 more"));
     EXPECT_EQ(error.missing().size(), 20U);
+}
+
+TEST(Deadline, AsTheErrorOfARank) {
+    const auto late = timeout("broadcast", 7, std::chrono::seconds(90), {{1, "did not answer"}, {2, "x"}}, 0);
+    const auto error = rank_error_of(late);
+    EXPECT_EQ(error.kind, "dtrain::CommunicatorTimeout");
+    EXPECT_EQ(error.message, late.what());
+    EXPECT_EQ(error.operation,
+              (RankError::Operation{"broadcast", 7, 90.0, {{1, "did not answer"}, {2, "x"}}}));
+    const std::vector job_ranks{4, 5, 6};
+    EXPECT_THAT(rank_error_of(late, job_ranks).operation.value().missing,
+                ElementsAre(RankError::Peer{5, "did not answer"}, RankError::Peer{6, "x"}));
+}
+
+TEST(Deadline, NamesNoMoreRanksThanAnErrorHas) {
+    const std::vector<MissingRank> missing(20, {3, "did not answer"});
+    const auto error = rank_error_of(timeout("broadcast", 7, std::chrono::seconds(90), missing, 0));
+    EXPECT_EQ(error.operation.value().missing.size(), max_named_peers);
 }
 
 }  // namespace

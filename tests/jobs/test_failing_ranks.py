@@ -53,6 +53,9 @@ def test_the_report_names_the_rank_that_others_waited_for(job):
                      rf"  it waited for rank 1 on \S+: local rank 1, pid {still}, .*log: {job.folder}/log/workerlog.1\n", err), err
     report = json.loads((job.folder / "report.json").read_text())
     assert report["cause"]["rank"] == 0 and [end["rank"] for end in report["waited_for"]] == [1]
+    details = report["cause"]["error_details"]
+    assert details["kind"] == "dtrain::CommunicatorTimeout" and details["operation"]["seconds"] > 2.9, details
+    assert f" number {details['operation']['number']} waited " in details["message"]
 
 
 RUN_MAIN = r"""
@@ -80,6 +83,8 @@ def test_what_nobody_catches_in_run_main_is_a_line_of_each_rank(job, words, fail
     assert done.returncode == 1, done.stderr
     cause = json.loads((job.folder / "report.json").read_text())["cause"]
     assert cause["rank"] in failing and cause["exit_code"] == 1, cause
+    assert cause["error"] == f"rank {cause['rank']} has no data" and cause["error_details"]["kind"] == "std::runtime_error"
+    assert f"  error: {cause['error']}\n" in done.stderr
     assert f"---- last lines of workerlog.{cause['rank']} ----\nruns_main: rank {cause['rank']} has no data\n" in done.stderr
     for rank in failing:
         log = job.log(rank)
@@ -106,6 +111,9 @@ def test_the_launcher_names_a_first_rank_that_is_stopped_before_it_spoke(job):
     report = json.loads((job.folder / "report.json").read_text())
     cause = report["cause"]["rank"]
     assert cause in (1, 2) and [end["rank"] for end in report["waited_for"]] == [0]
+    operation = report["cause"]["error_details"]["operation"]
+    assert (operation["name"], operation["number"]) == ("allreduce", 1)
+    assert operation["missing"] == [{"rank": 0, "why": "in no operation; it has called none yet"}]
     assert re.search(rf"  error: {re.escape(NEVER_SPOKE)}\n  it waited for rank 0 on \S+: local rank 0, pid \d+, "
                      rf".*log: {job.folder}/log/workerlog.0\n", err), err
     assert re.search(rf"the trainer process with rank=\[{cause}[],]", err), err

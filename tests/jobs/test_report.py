@@ -325,7 +325,7 @@ def test_report_for_programs(job):
     assert pid > 1 and 0 < seconds < 60
     assert cause == {"rank": 1, "role": "trainer", "number": 1, "host": host(), "local_rank": 1, "gpus": [],
                      "how": "exited", "exit_code": 1, "signal": None, "log": f"{job.folder}/log/workerlog.1",
-                     "detail": "", "exception": "OSError: my own words", "error": None,
+                     "detail": "", "exception": "OSError: my own words", "error": None, "error_details": None,
                      "followed": False, "consequence": False, "hints": []}
     (stopped,) = report["stopped"]
     assert (stopped["rank"], stopped["how"], stopped["signal"]) == (0, "stopped_by_dtrain", "SIGTERM")

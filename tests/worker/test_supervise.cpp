@@ -42,6 +42,7 @@ class Supervise : public testing::Test {
         bool without_inotify = false;
         std::chrono::milliseconds hang_timeout{0};
         bool orders_on_stdin = false;
+        bool has_error_file = false;
     };
 
     void start(const std::string& script) { start(script, How{}); }
@@ -67,6 +68,11 @@ class Supervise : public testing::Test {
             if (how.orders_on_stdin) ::dup2(input.read_end.get(), STDIN_FILENO);
             input.write_end.reset();
             if (how.without_inotify) forbid_inotify();
+            std::optional<RankErrorFile> error_file;
+            if (how.has_error_file) {
+                error_file.emplace(Environment{{"TMPDIR", folder_.path().string()}}, folder_.path());
+                error_file->announce(program.environment);
+            }
             ::_exit(supervise({.program = std::move(program),
                                .log = log(),
                                .bounded_log = std::move(bounded_log),
@@ -77,6 +83,7 @@ class Supervise : public testing::Test {
                                .commands_from = how.orders_on_stdin ? Commands::Source::signals_and_stdin
                                                                     : Commands::Source::signals,
                                .under_launcher = how.under_launcher,
+                               .error_file = std::move(error_file),
                                .hang_watch = std::move(hang_watch),
                                .report = [&](const Event& event) {
                                    write_all(events.write_end.get(), cluster::encode(event) + "\n");
@@ -190,6 +197,84 @@ TEST_F(Supervise, TheProgramsCodeIsTheWorkers) {
     expect_end(EventKind::exited, {.code = 7});
     EXPECT_EQ(exit_status(), 7);
     EXPECT_EQ(later_events(), "");
+}
+
+constexpr const char* record =
+    "echo '{\"message\": {\"message\": \"ValueError: a\", \"extraInfo\": {\"timestamp\": \"5\"}}}' "
+    ">$TORCHELASTIC_ERROR_FILE; ";
+
+RankError recorded() {
+    return {.source = RankError::Source::torch,
+            .message = "ValueError: a",
+            .rank = 3,
+            .host = "n1",
+            .time_us = 5'000'000};
+}
+
+TEST_F(Supervise, WhatTheProgramLeftInItsErrorFileIsToldWithItsEnd) {
+    start(record + std::string("exit 7"), {.under_launcher = true, .has_error_file = true});
+    expect_started();
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        const auto event = next_event();
+        EXPECT_EQ(event.kind, EventKind::exited);
+        EXPECT_EQ(event.code, 7);
+        EXPECT_EQ(event.text, "");
+        EXPECT_EQ(cluster::error_of(event), recorded());
+    }
+    send(SIGALRM);
+    expect_end(EventKind::exited, {.code = 7});
+    expect_end(EventKind::exited, {.code = 7});
+    send(SIGALRM);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, AProgramThatIsStoppedWhileItEndsWithItsErrorTellsItToo) {
+    start(record + std::string("trap '' TERM; echo ready; while :; do sleep 0.02; done"),
+          {.under_launcher = true, .grace = 200ms, .has_error_file = true});
+    expect_started();
+    wait_for_log("ready\n");
+    send(SIGALRM);
+    const auto event = next_event();
+    EXPECT_EQ(event.kind, EventKind::stopped);
+    EXPECT_EQ(cluster::error_of(event), recorded());
+    send(SIGALRM);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, AProgramThatGoesOnAndSucceedsHasNoError) {
+    start(record, {.has_error_file = true});
+    expect_started();
+    const auto event = next_event();
+    EXPECT_EQ(event.kind, EventKind::done);
+    EXPECT_EQ(event.error, "");
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, AProgramWithoutAnErrorTellsNone) {
+    start("exit 7", {.has_error_file = true});
+    expect_started();
+    const auto event = next_event();
+    EXPECT_EQ(event.error, "");
+    EXPECT_EQ(event.text, "");
+    EXPECT_EQ(exit_status(), 7);
+}
+
+TEST_F(Supervise, WhatIsInPlaceOfAnErrorFileIsTold) {
+    start("mkfifo $DTRAIN_ERROR_FILE; exit 7", {.has_error_file = true});
+    expect_started();
+    const auto event = next_event();
+    EXPECT_EQ(event.kind, EventKind::exited);
+    EXPECT_EQ(event.error, "");
+    EXPECT_EQ(event.text, "its error file cannot be read: it is a FIFO, not a regular file");
+    EXPECT_EQ(exit_status(), 7);
+}
+
+TEST_F(Supervise, SecretsInAnErrorAreHidden) {
+    start("echo '{\"message\": \"http://me:hunter2@example.org\"}' >$TORCHELASTIC_ERROR_FILE; exit 7",
+          {.has_error_file = true});
+    expect_started();
+    EXPECT_EQ(cluster::error_of(next_event()).value().message, "http://me:***@example.org");
+    EXPECT_EQ(exit_status(), 7);
 }
 
 TEST_F(Supervise, ASignalIs128AndItsNumber) {

@@ -3,9 +3,6 @@
 #include "launch/outcome/log_text.hpp"
 
 #include <algorithm>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -78,25 +75,6 @@ std::optional<std::string> exception_line(std::string_view log) {
     return std::nullopt;
 }
 
-std::optional<std::string> native_complaint(std::string_view log) {
-    constexpr std::string_view begin = "dtrain-native: ";
-    const auto lines = split(log, '\n');
-    const auto found = std::find_if(lines.rbegin(), lines.rend(),
-                                    [&](const std::string& line) { return line.starts_with(begin); });
-    if (found == lines.rend()) return std::nullopt;
-    return cut(trimmed(std::string_view(*found).substr(begin.size())), max_exception);
-}
-
-std::optional<std::string> server_complaint(std::string_view log, int number) {
-    constexpr std::string_view teller = "dtrain: ";
-    const auto begin = fmt::format("{}parameter server {}: ", teller, number);
-    const auto lines = split(log, '\n');
-    const auto found =
-        std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(begin); });
-    if (found == lines.end()) return std::nullopt;
-    return cut(trimmed(std::string_view(*found).substr(teller.size())), max_exception);
-}
-
 std::optional<std::string> loader_complaint(std::string_view log) {
     constexpr std::string_view mark = ": error while loading shared libraries: ";
     const auto lines = split(log, '\n');
@@ -105,48 +83,6 @@ std::optional<std::string> loader_complaint(std::string_view log) {
     });
     if (found == lines.rend()) return std::nullopt;
     return cut(trimmed(std::string_view(*found).substr(found->find(mark) + 2)), max_exception);
-}
-
-std::optional<std::string> timeout_error(std::string_view log) {
-    constexpr std::string_view number = " number ", waited = " waited ", mark = " s for ";
-    const auto lines = split(log, '\n');
-    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-        const std::string_view words = *line;
-        const auto at_waited = words.rfind(waited);
-        if (at_waited == std::string_view::npos) continue;
-        const auto at_number = words.rfind(number, at_waited);
-        const auto at_mark = words.find(mark, at_waited);
-        if (at_number == std::string_view::npos || at_mark == std::string_view::npos) continue;
-        const auto count = words.substr(at_number + number.size(), at_waited - at_number - number.size());
-        const auto seconds = words.substr(at_waited + waited.size(), at_mark - at_waited - waited.size());
-        const auto begin = words.find_last_of(' ', at_number - 1) + 1;  // npos + 1 is 0
-        if (!parse_int(count) || seconds.find_first_not_of("0123456789.") != std::string_view::npos) continue;
-        if (at_number > begin) return cut(trimmed(words.substr(begin)), max_exception);
-    }
-    return std::nullopt;
-}
-
-std::vector<int> ranks_waited_for(std::string_view error) {
-    constexpr std::string_view mark = " s for ";
-    const auto waited = error.find(" waited ");
-    const auto found = waited == std::string_view::npos ? waited : error.find(mark, waited);
-    if (found == std::string_view::npos) return {};
-    std::vector<int> ranks;
-    for (auto rest = error.substr(found + mark.size()); rest.starts_with("rank ");) {
-        const auto begin = rest.find(" (");
-        const auto end = rest.find(')');
-        if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) break;
-        const auto why = rest.substr(begin + 2, end - begin - 2);
-        const auto in_job = why.find(" of the job; ");
-        const auto number = why.starts_with("rank ") && in_job != std::string_view::npos
-                                ? why.substr(5, in_job - 5)
-                                : rest.substr(5, begin - 5);
-        const auto rank = parse_int(number);
-        if (!rank) break;
-        ranks.push_back(static_cast<int>(*rank));
-        rest = rest.substr(std::min(rest.size(), end + 1 + std::string_view(", ").size()));
-    }
-    return ranks;
 }
 
 bool mentions_sigterm(std::string_view log) {

@@ -22,6 +22,9 @@ namespace {
 using cluster::Event;
 using How = RankEnd::How;
 
+constexpr std::size_t max_exception = 400;
+constexpr int status_of_missing_library = 127;  // a shell's status, and the system loader's
+
 How how_of(const Event& event, bool by_us) {
     switch (event.kind) {
         case Event::Kind::stopped:
@@ -38,6 +41,12 @@ How how_of(const Event& event, bool by_us) {
 bool any_rank_vanished(const JobState& job, const Ending& ending, const std::vector<Event>& failures) {
     return ending.asked_to_stop_by == 0 && !job.silent().empty() &&
            (failures.empty() || failures.front().kind == Event::Kind::stopped);
+}
+
+/// What @record keeps of an exception may have the traceback of another process in it.
+std::string exception_of(const RankError& error) {
+    const auto first_line = error.message.substr(0, error.message.find('\n'));
+    return one_line(exception_line(error.message).value_or(first_line), max_exception);
 }
 
 /// Combines what the parts of a launch know of each rank.
@@ -77,8 +86,8 @@ class Examination {
             add_errors_of_gpus();
         }
         find_exceptions();
-        find_errors();
-        find_missing();
+        find_missing_library();
+        find_missing_ranks();
         decide_status();
         return std::move(report_);
     }
@@ -108,6 +117,7 @@ class Examination {
         out.how = how_of(*end, job_.was_stopped_by_us(rank));
         out.status = {.code = end->code, .signal = end->signal};
         out.detail = end->text;
+        out.error = cluster::error_of(*end);
         if (start) out.seconds = static_cast<double>(end->time_us - start->time_us) / 1e6;
         return out;
     }
@@ -253,33 +263,29 @@ class Examination {
         for (auto* ends : {&report_.failed, &report_.stopped}) {
             std::size_t looked_at = 0;
             for (auto& end : *ends) {
-                if (!exited(end)) continue;
-                if (looked_at++ > described_ranks) break;
-                end.exception = exception_line(log_tail_(end.rank)).value_or("");
+                if (end.error && end.error->source == RankError::Source::torch)
+                    end.exception = exception_of(*end.error);
+                else if (exited(end) && looked_at++ <= described_ranks)
+                    end.exception = exception_line(log_tail_(end.rank)).value_or("");
             }
         }
     }
 
-    /// Servers' errors are always looked up: servers are few, and other ranks wait for them.
-    void find_errors() {
-        for (auto* ends : {&report_.failed, &report_.stopped, &report_.silent})
-            for (auto& end : *ends)
-                if (end.info.role == server_role)
-                    end.error = server_complaint(log_tail_(end.rank), end.info.number).value_or("");
+    void find_missing_library() {
         if (report_.failed.empty()) return;
         auto& cause = report_.failed.front();
-        if (cause.error.empty() && (cause.how == How::exited || cause.told))
-            cause.error = native_complaint(log_tail_(cause.rank)).value_or("");
-        if (cause.error.empty() && cause.how == How::exited && cause.status.code != 0)
-            cause.error = timeout_error(log_tail_(cause.rank)).value_or("");
-        if (cause.error.empty() && cause.how == How::exited && cause.status.code == 127)
-            cause.error = loader_complaint(log_tail_(cause.rank)).value_or("");
+        if (cause.error || cause.how != How::exited || cause.status.code != status_of_missing_library) return;
+        if (auto complaint = loader_complaint(log_tail_(cause.rank)))
+            cause.error = RankError{.message = *std::move(complaint)};
     }
 
-    void find_missing() {
+    void find_missing_ranks() {
         if (report_.failed.empty()) return;
-        for (const int rank : ranks_waited_for(report_.failed.front().error))
-            if (rank >= 0 && rank < job_.size()) report_.waited_for.push_back(end_of(rank));
+        const auto& cause = report_.failed.front();
+        if (!cause.error || !cause.error->operation) return;
+        for (const auto& peer : cause.error->operation->missing)
+            if (peer.rank >= 0 && peer.rank < job_.size() && peer.rank != cause.rank)
+                report_.waited_for.push_back(end_of(peer.rank));
     }
 
     /// A cause that was stopped before it exited comes first, followed by the rank that ended first.
@@ -325,7 +331,10 @@ FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
         for (auto& end : *ends) {
             end.detail = secrets.hidden_in(end.detail);
             end.exception = secrets.hidden_in(end.exception);
-            end.error = secrets.hidden_in(end.error);
+            if (!end.error) continue;
+            end.error->message = secrets.hidden_in(end.error->message);
+            if (!end.error->operation) continue;
+            for (auto& peer : end.error->operation->missing) peer.why = secrets.hidden_in(peer.why);
         }
     return report;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rank_error.hpp"
 #include "base/redact.hpp"
 #include "base/subprocess.hpp"
 #include "launch/outcome/job_state.hpp"
@@ -62,14 +63,18 @@ struct RankEnd {
     RankInfo info;  ///< with the host that the rank reported
     How how = How::exited;
     ExitStatus status;
-    int pid = 0;                    ///< of the program; 0: unknown
-    std::optional<double> seconds;  ///< from its start to its end
-    std::string detail;             ///< what went wrong, or its machine's info about the end
-    std::string exception;          ///< Python exception in its log; "": none, or not searched
-    std::string error;              ///< dtrain's own error in its log; "" if there is none
+    int pid = 0;                     ///< of the program; 0: unknown
+    std::optional<double> seconds;   ///< from its start to its end
+    std::string detail;              ///< what went wrong, or its machine's info about the end
+    std::string exception;           ///< Python exception in its error file or log; "": none, or not searched
+    std::optional<RankError> error;  ///< what its program says about its failure
     bool followed = false;     ///< it ended by itself because of the cause's error, which all ranks threw
     bool told = false;         ///< it reported the cause's error before it was stopped
     bool consequence = false;  ///< its log says that it got SIGTERM, while others failed by themselves
+    /// The program's own error, unless it is the Python exception; "" if there is none.
+    std::string error_message() const {
+        return error && error->source == RankError::Source::dtrain ? error->message : "";
+    }
     /// Whether it exited with its own status although it was stopped: it may have failed at the same time.
     bool exited_while_stopped() const { return how == How::stopped_by_us && status.signal == 0; }
     friend bool operator==(const RankEnd&, const RankEnd&) = default;
@@ -94,7 +99,7 @@ struct FailureReport {
     std::vector<RankEnd> failed;      ///< the cause first, then by time, consequences last
     std::vector<RankEnd> stopped;     ///< ranks that were stopped, which are not failures
     std::vector<RankEnd> silent;      ///< ranks that did not report an end after another one had failed
-    std::vector<RankEnd> waited_for;  ///< the ranks for which the cause timed out, according to its error
+    std::vector<RankEnd> waited_for;  ///< the ranks for which the cause's operation waited in vain
     std::string lost_node;            ///< `failed` begins with its ranks; "": no node was lost
     std::string lost_because;         ///< why, if known
     std::string cancelled;            ///< by whom and why, if a scheduler ended all ranks; else ""
@@ -111,7 +116,8 @@ struct FailureReport {
 /// Determines what happened. The first failure by time is the cause, with three exceptions. If a worker
 /// vanished without a report, mpirun stops the others, so the cause is the vanished rank (the one that mpirun
 /// names, those of a lost node, or all vanished ranks). A rank whose log shows that it got SIGTERM comes
-/// after those that failed by themselves. If ranks ended together, see put_reporter_first().
+/// after those that failed by themselves. If ranks ended together, see put_reporter_first(). Errors come from
+/// the ranks' events; of a log only what programs that are not dtrain's print is read.
 /// @param ranks one for each rank of the job
 /// @param log_tail the end of a rank's log
 FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,

@@ -92,6 +92,12 @@ class Members {
     std::string_view next_;
 };
 
+/// The error as its rank sent it.
+void append_details(std::string& out, const std::optional<RankError>& error) {
+    const auto json = error ? to_json(*error, cluster::max_event_error) : "";
+    out += json.empty() ? "null" : json;
+}
+
 void add_rank(Members& members, const RankEnd& end) {
     members.number("rank", end.rank);
     members.text("role", end.info.role);
@@ -106,7 +112,8 @@ void add_rank(Members& members, const RankEnd& end) {
     members.text("log", end.info.log);
     members.text("detail", end.detail);
     members.text_or_null("exception", end.exception);
-    members.text_or_null("error", end.error);
+    members.text_or_null("error", end.error_message());
+    append_details(members.value_of("error_details"), end.error);
     members.truth("followed", end.followed);
     members.truth("consequence", end.consequence);
 }

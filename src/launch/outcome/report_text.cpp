@@ -120,7 +120,7 @@ std::string block_of_cause(const FailureReport& report) {
     auto text = cause.how == How::vanished ? block_of_vanished(report)
                                            : sentence_of_cause(report) + "\n  " + info_of(cause) + "\n";
     if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
-    if (!cause.error.empty()) text += fmt::format("  error: {}\n", cause.error);
+    if (const auto error = cause.error_message(); !error.empty()) text += fmt::format("  error: {}\n", error);
     for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
         text += waited_for_line(report.waited_for[i]);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
@@ -132,15 +132,26 @@ std::string block_of_cause(const FailureReport& report) {
     return text;
 }
 
+/// The rank's error, unless it is the cause's again; "": none.
+std::string new_error(const RankEnd& end, const FailureReport& report) {
+    const auto& known = report.cause() == nullptr ? std::nullopt : report.cause()->error;
+    if (!known || !end.error) return end.error_message();
+    const auto& own = *end.error;
+    const bool same_operation = own.operation && known->operation &&
+                                own.operation->name == known->operation->name &&
+                                own.operation->number == known->operation->number;
+    return same_operation || own.message == known->message ? "" : end.error_message();
+}
+
 /// One line for each of the first ranks, up to `described_ranks`.
 template <class Line>
-std::string described(const std::vector<RankEnd>& ends, const Line& line) {
+std::string described(const FailureReport& report, const std::vector<RankEnd>& ends, const Line& line) {
     std::string text;
     for (std::size_t i = 0; i < std::min(ends.size(), described_ranks); ++i) {
         text += line(ends[i]);
         if (!ends[i].exception.empty()) text += "; exception: " + ends[i].exception;
-        if (!ends[i].error.empty())
-            text += fmt::format("; error: {}; log: {}", ends[i].error, where(ends[i]));
+        if (const auto error = new_error(ends[i], report); !error.empty())
+            text += fmt::format("; error: {}; log: {}", error, where(ends[i]));
         text += "\n";
     }
     if (ends.size() > described_ranks) text += fmt::format("and {} more\n", ends.size() - described_ranks);
@@ -152,7 +163,7 @@ std::string others_that_failed(const FailureReport& report) {
     std::copy_if(
         report.failed.begin() + 1, report.failed.end(), std::back_inserter(others),
         [&](const auto& end) { return end.how != How::vanished || report.cause()->how != How::vanished; });
-    return described(others, [](const RankEnd& end) {
+    return described(report, others, [](const RankEnd& end) {
         if (end.followed) return "ended with it: " + sentence(end);
         return (end.consequence ? "ended by SIGTERM, as its log says: " : "failed too: ") + sentence(end);
     });
@@ -164,10 +175,11 @@ std::string rest_of_the_job(const FailureReport& report) {
     const auto by_others = those(report.stopped, How::stopped_by_others);
     if (!by_us.empty()) text += fmt::format("then stopped by dtrain-launch: {}\n", list_of(by_us));
     std::vector<RankEnd> notable;
+    const auto has_new_error = [&](const auto& end) { return !new_error(end, report).empty(); };
     std::copy_if(by_us.begin(), by_us.end(), std::back_inserter(notable),
-                 [](const auto& end) { return end.exited_while_stopped() || !end.error.empty(); });
-    std::ranges::stable_partition(notable, [](const auto& end) { return !end.error.empty(); });
-    text += described(notable, [](const RankEnd& end) {
+                 [&](const auto& end) { return end.exited_while_stopped() || has_new_error(end); });
+    std::ranges::stable_partition(notable, has_new_error);
+    text += described(report, notable, [](const RankEnd& end) {
         return fmt::format("  of them {} on {} ended with {}", name_of(end), end.info.host,
                            end.status.to_string());
     });

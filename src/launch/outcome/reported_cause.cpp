@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <optional>
-#include <ranges>
 #include <vector>
 
 #include "launch/outcome/log_text.hpp"
@@ -14,9 +13,6 @@ namespace dtrain::launch {
 namespace {
 
 using How = RankEnd::How;
-
-// The rank that reports for all is expected among the first ones.
-constexpr std::size_t max_inspected = 256;
 
 bool is_server(const RankEnd& end) {
     return end.info.role == server_role;
@@ -28,12 +24,17 @@ bool was_stopped_before_it_exited(const RankEnd& end) {
     return end.how == How::stopped_by_us && end.status.signal == SIGTERM;
 }
 
+bool reports_own_failure(const RankEnd& end) {
+    return is_server(end) && end.error && end.error->server == end.info.number;
+}
+
+bool reports_for_all(const RankEnd& end) {
+    return end.error && end.error->for_all;
+}
+
 class Reporters {
   public:
-    /// @param said dtrain's error in the log of the first rank
-    Reporters(const FailureReport& report, const std::function<std::string(int)>& log_tail,
-              const std::optional<std::string>& said)
-        : log_tail_(log_tail), said_(said) {
+    explicit Reporters(const FailureReport& report) : said_(report.failed.front().error) {
         const auto code = report.failed.front().status.code;
         for (const auto* ends : {&report.failed, &report.stopped})
             for (const auto& end : *ends)
@@ -47,48 +48,45 @@ class Reporters {
 
     /// A stopped server counts if the first rank repeats its error.
     std::optional<int> server() const {
-        const auto complaint = [&](const RankEnd& end) {
-            return is_server(end) ? server_complaint(log_tail_(end.rank), end.info.number) : std::nullopt;
-        };
-        const auto told = first(ends_, [&](const RankEnd& end) { return complaint(end).has_value(); });
+        const auto told = first(ends_, reports_own_failure);
         if (told || !said_) return told;
-        return first(stopped_, [&](const RankEnd& end) { return complaint(end) == said_; });
+        return first(stopped_, [&](const RankEnd& end) {
+            return reports_own_failure(end) && end.error->message == said_->message;
+        });
     }
 
-    std::optional<int> any() const {
-        const auto tells = [&](const RankEnd& end) {
-            return native_complaint(log_tail_(end.rank)).has_value();
-        };
-        const auto told = first(ends_, tells);
-        return told ? told : first(stopped_, tells);
+    std::optional<int> for_all() const {
+        const auto told = first(ends_, reports_for_all);
+        return told ? told : first(stopped_, reports_for_all);
     }
 
   private:
     using Ends = std::vector<const RankEnd*>;
 
-    template <class Tells>
-    static std::optional<int> first(const Ends& ends, const Tells& tells) {
-        for (const auto* end : ends | std::views::take(max_inspected))
-            if (tells(*end)) return end->rank;
-        return std::nullopt;
+    template <class Reports>
+    static std::optional<int> first(const Ends& ends, const Reports& reports) {
+        const auto found = std::ranges::find_if(ends, [&](const auto* end) { return reports(*end); });
+        return found == ends.end() ? std::nullopt : std::optional((*found)->rank);
     }
 
-    const std::function<std::string(int)>& log_tail_;
-    const std::optional<std::string>& said_;
-    Ends ends_;     ///< ranks with the exit code of the first one, servers before others
-    Ends stopped_;  ///< ranks that were stopped before they exited
+    const std::optional<RankError>& said_;  ///< by the first rank
+    Ends ends_;                             ///< ranks with its exit code, servers before others
+    Ends stopped_;                          ///< ranks that were stopped before they exited
 };
+
+bool has_exception(const RankEnd& end, const std::function<std::string(int rank)>& log_tail) {
+    if (end.error && end.error->source == RankError::Source::torch) return true;
+    return exception_line(log_tail(end.rank)).has_value();
+}
 
 std::optional<int> who_reports(const FailureReport& report,
                                const std::function<std::string(int rank)>& log_tail) {
     const auto& cause = report.failed.front();
-    if (cause.how != How::exited || cause.status.signal != 0) return std::nullopt;
-    const auto log = log_tail(cause.rank);
-    if (exception_line(log)) return std::nullopt;
-    const auto said = native_complaint(log);
-    const Reporters reporters(report, log_tail, said);
+    if (cause.how != How::exited || cause.status.signal != 0 || has_exception(cause, log_tail))
+        return std::nullopt;
+    const Reporters reporters(report);
     if (const auto server = reporters.server()) return server;
-    return said ? std::nullopt : reporters.any();
+    return cause.error ? std::nullopt : reporters.for_all();
 }
 
 }  // namespace
@@ -111,7 +109,7 @@ void put_reporter_first(FailureReport& report, const std::function<std::string(i
     const auto& cause = report.failed.front();
     for (auto& end : report.failed)
         end.followed = end.rank != cause.rank && end.how == How::exited && end.status.signal == 0 &&
-                       end.status.code == code && !exception_line(log_tail(end.rank));
+                       end.status.code == code && !has_exception(end, log_tail);
 }
 
 }  // namespace dtrain::launch

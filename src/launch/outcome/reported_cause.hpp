@@ -12,12 +12,11 @@ namespace dtrain::launch {
 
 inline constexpr const char* server_role = "server";
 
-/// Ranks that throw an error together end within moments of each other, and only one of them prints the
-/// reason, so the first by time may have nothing in its log. The cause is then a rank with the same exit code
-/// whose log has the reason: a server that reports its failure (or one that was stopped before it exited, if
-/// the first rank repeats its error); else, if the first rank's log has no error of dtrain's, a rank whose
-/// log has one, even if it was stopped before it exited. The other ranks are `followed`. Nothing changes
-/// after a signal or a Python exception.
+/// Ranks that throw an error together end within moments of each other, and only one of them reports it, so
+/// the first by time may have none. The cause is then a rank with the same exit code that has: a server that
+/// reports its own failure (or one that was stopped before it exited, if the first rank repeats its error);
+/// else, if the first rank has no error, a rank that reports one for all, even if it was stopped before it
+/// exited. The other ranks are `followed`. Nothing changes after a signal or a Python exception.
 void put_reporter_first(FailureReport& report, const std::function<std::string(int rank)>& log_tail);
 
 }  // namespace dtrain::launch

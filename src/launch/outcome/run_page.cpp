@@ -57,7 +57,7 @@ report::Failure failure_of(const FailureReport& report) {
         add("GPU", join(cause->info.gpus, ", "));
         add("why", how_it_ended(*cause));
         add("exception", cause->exception);
-        add("error", cause->error);
+        add("error", cause->error_message());
         for (const auto& end : report.waited_for)
             add("waited for", fmt::format("rank {} on {}, log {}", end.rank, end.info.host, end.info.log));
         add("hint", join(report.hints, "; "));

@@ -11,6 +11,7 @@
 #include <dtrain/comm_error.hpp>
 
 #include "comm/backoff.hpp"
+#include "comm/deadline.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
@@ -144,10 +145,10 @@ void Client::wait_until(const Condition& condition, const char* what, int server
         if (options_.deadline.count() == 0 || waited < options_.deadline + servers_first) continue;
         comm::note_broken();
         const int rank = options_.servers[static_cast<std::size_t>(server)];
-        throw CommunicatorTimeout(
+        throw comm::reported(CommunicatorTimeout(
             fmt::format("no answer of parameter server {} (rank {}) to '{}' within {:.0f} s", server, rank,
                         what, waited.count()),
-            what, static_cast<std::uint64_t>(steps_), waited, {{rank, "parameter server; did not answer"}});
+            what, static_cast<std::uint64_t>(steps_), waited, {{rank, "parameter server; did not answer"}}));
     }
     check_room();
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error_file.hpp"
 #include "base/files.hpp"
 
 namespace dtrain::ps {
@@ -16,7 +17,10 @@ FailureLine::FailureLine(std::uint32_t server, const Environment& environment)
 
 void FailureLine::tell(std::string_view why) {
     if (std::exchange(is_reported_, true)) return;
-    write_all(STDERR_FILENO, fmt::format("dtrain: parameter server {}: {}\n", server_, why));
+    const auto message = fmt::format("parameter server {}: {}", server_, why);
+    write_all(STDERR_FILENO, "dtrain: " + message + "\n");
+    report_error(
+        {.kind = "dtrain::ps::ServerError", .message = message, .server = static_cast<int>(server_)});
 }
 
 }  // namespace dtrain::ps

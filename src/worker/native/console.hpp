@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/error_file.hpp"
 #include "base/files.hpp"
 #include "base/status_line.hpp"
 
@@ -30,6 +31,14 @@ class Console {
         if (!talks_) return;
         line_->clear();
         write_all(STDERR_FILENO, program_ + ": " + text + "\n");
+    }
+
+    /// Complains about what ends the job, and leaves it for dtrain-launch's report.
+    void fail(RankError error) const {
+        if (!talks_) return;
+        complain(error.message);
+        error.for_all = true;
+        report_error(std::move(error));
     }
 
     bool talks() const { return talks_; }

@@ -68,7 +68,7 @@ int run(const std::string& command, std::vector<std::string> arguments) {
     // Before MPI runs, only the launcher's rank is known; without a launcher every process is rank 0.
     const Console before_mpi(program, announced.rank == 0);
     const auto refuse = [&](const std::string& why) {
-        before_mpi.complain(why);
+        before_mpi.fail(error_of(UsageError(why)));
         // Launchers kill all ranks when one exits with an error; give rank 0 time to print its message first.
         if (announced.rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
         return status_usage;
@@ -116,7 +116,7 @@ int run(const std::string& command, std::vector<std::string> arguments) {
             return train(options, world, command, console);
         } catch (const std::exception& error) {
             // Print before the session ends: when ranks threw together, it ends on all of them at once.
-            console.complain(error.what());
+            console.fail(error_of(error));
             is_said = world.rank() == 0;
             throw;
         }
@@ -126,9 +126,12 @@ int run(const std::string& command, std::vector<std::string> arguments) {
         if (mpi_has_ended())
             return dynamic_cast<const UsageError*>(&error) != nullptr ? status_usage : status_failed;
         // This rank failed alone; the other ranks do not know about it.
-        if (!is_said)
-            Console(program, true)
-                .complain(fmt::format("{} (rank {} on {})", error.what(), announced.rank, host_name()));
+        if (!is_said) {
+            auto own = error_of(error);
+            own.message += fmt::format(" (rank {} on {})", announced.rank, host_name());
+            Console(program, true).complain(own.message);
+            report_error(std::move(own));
+        }
         abort_job(status_failed);
     }
 }

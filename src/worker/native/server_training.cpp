@@ -72,7 +72,7 @@ int status_of_trainers(const Train& train, int trainers, const Console& console)
         return train();
     } catch (const std::exception& failed) {
         if (!comm::failure_is_agreed_by(trainers)) throw;
-        console.complain(failed.what());
+        console.fail(error_of(failed));
         return dynamic_cast<const UsageError*>(&failed) != nullptr ? status_usage : status_failed;
     }
 }

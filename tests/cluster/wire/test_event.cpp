@@ -123,6 +123,45 @@ TEST(Event, LinesStayBelowWhatAPipeTakesAtOnce) {
     }
 }
 
+TEST(Event, CarriesTheErrorOfTheProgram) {
+    const RankError error{.kind = "dtrain::UsageError", .message = "Größe \"x\"", .rank = 1, .host = "node7"};
+    auto event = sample();
+    event.kind = Event::Kind::exited;
+    event.error = to_json(error, max_event_error);
+    const auto read = decode(encode(event));
+    EXPECT_EQ(read, event);
+    EXPECT_EQ(error_of(read.value()), error);
+    EXPECT_EQ(error_of(sample()), std::nullopt);
+}
+
+TEST(Event, AnErrorAndATextFitIntoALine) {
+    for (const std::string& letter : {std::string("a"), std::string("\x01"), std::string("🚀")}) {
+        auto event = sample();
+        RankError error{.kind = "a::B"};
+        for (int i = 0; i < 3000; ++i) {
+            event.text += letter;
+            error.message += letter;
+        }
+        event.host = std::string(253, 'h');
+        event.error = to_json(error, max_event_error);
+        const auto line = encode(event) + "\n";
+        EXPECT_LE(line.size(), PIPE_BUF) << letter;
+        const auto read = decode(encode(event));
+        ASSERT_TRUE(read) << letter;
+        EXPECT_EQ(error_of(*read).value().kind, "a::B");
+        EXPECT_GE(read->text.size(), 200U) << "the beginning of a text is kept";
+    }
+}
+
+TEST(Event, WhatIsNoErrorIsLeftOut) {
+    for (const auto& wrong : {std::string("{"), std::string("[1]"), std::string("7"),
+                              "{\"a\":\"" + std::string(max_event_error, 'a') + "\"}"}) {
+        auto event = sample();
+        event.error = wrong;
+        EXPECT_EQ(decode(encode(event)), sample()) << wrong;
+    }
+}
+
 TEST(Event, OneWrongByteIsNoticed) {
     const auto line = encode(sample());
     for (std::size_t at = 0; at < line.size(); ++at)
@@ -208,6 +247,11 @@ TEST(Event, Sentences) {
     event.text = "what the machine says";
     EXPECT_EQ(to_sentence(event),
               "rank 1 on node7: the program ended with signal SIGSEGV (11); what the machine says");
+    event.error = to_json({.message = "no loss"}, max_event_error);
+    EXPECT_EQ(
+        to_sentence(event),
+        "rank 1 on node7: the program ended with signal SIGSEGV (11); what the machine says; its error: "
+        "no loss");
     event.kind = Event::Kind::stopped;
     event.signal = 15;
     EXPECT_EQ(to_sentence(event), "rank 1 on node7: the program was stopped (signal SIGTERM (15))");

@@ -114,33 +114,6 @@ TEST(ExceptionLine, ALongOneIsCut) {
     EXPECT_EQ(*line, "ValueError: " + std::string(388, 'x') + " ...");
 }
 
-TEST(RanksWaitedFor, AreThoseOfTheJob) {
-    EXPECT_EQ(ranks_waited_for("allreduce number 7 waited 3.0 s for rank 1 (in number 6, allreduce)"),
-              (std::vector{1}));
-    EXPECT_EQ(
-        ranks_waited_for("barrier number 2 waited 1.5 s for rank 0 (in no operation; it has called none "
-                         "yet), rank 2 (rank 5 of the job; did not answer) and 3 more"),
-        (std::vector{0, 5}));
-    EXPECT_EQ(ranks_waited_for("receive number 2 waited 1.0 s for messages that did not arrive, though all "
-                               "ranks have come"),
-              std::vector<int>());
-    for (const char* other :
-         {"", "cannot write /full", "waited 1 s for rank x (why)", " waited 1 s for rank 1"})
-        EXPECT_EQ(ranks_waited_for(other), std::vector<int>()) << other;
-}
-
-TEST(VainWait, IsTheLastOneInALog) {
-    EXPECT_EQ(
-        timeout_error("step 3\nmine: barrier number 12 waited 60.0 s for rank 1 (did not answer)\n\nbye\n"),
-        "barrier number 12 waited 60.0 s for rank 1 (did not answer)");
-    EXPECT_EQ(timeout_error("allreduce number 1 waited 3.0 s for rank 0 (x)"),
-              "allreduce number 1 waited 3.0 s for rank 0 (x)");
-    for (const char* other :
-         {"", "ticket number 12 waited long for rank 1 (x)", " number 1 waited 1 s for rank 0",
-          "the number of it waited 3.0 s for me", "barrier number 1: this rank, 0, came late"})
-        EXPECT_EQ(timeout_error(other), std::nullopt) << other;
-}
-
 TEST(LoaderComplaint, OfTheLastProgramThatLacksALibrary) {
     // As glibc 2.36 prints it.
     EXPECT_EQ(

@@ -50,6 +50,22 @@ JobState job_of(int size, const std::vector<Event>& events) {
     return job;
 }
 
+/// The same end, with what the program says itself.
+Event saying(RankError error, Event event) {
+    event.error = to_json(error, cluster::max_event_error);
+    return event;
+}
+
+RankError for_all(const std::string& message) {
+    return {.kind = "dtrain::Error", .message = message, .for_all = true};
+}
+
+RankError of_server(int number, const std::string& why) {
+    return {.kind = "dtrain::ps::ServerError",
+            .message = "parameter server " + std::to_string(number) + ": " + why,
+            .server = number};
+}
+
 std::vector<RankInfo> trainers(int size) {
     std::vector<RankInfo> ranks;
     for (int rank = 0; rank < size; ++rank)
@@ -315,13 +331,12 @@ TEST(Report, ARankThatLeavesWithoutMpisEndIsTheCause) {
 }
 
 TEST(Report, AProgramOfOnesOwnThatWaitedInVain) {
-    const auto job = job_of(3, {started(0, 4711, 5), ended(Kind::exited, 2, 3'000'000, {.code = 1})});
-    const auto report = examined(
-        job, {},
-        {{2,
-          "mine: allreduce number 1 waited 3.0 s for rank 0 (in no operation; it has called none yet)\n"}});
-    EXPECT_EQ(report.failed.front().error,
-              "allreduce number 1 waited 3.0 s for rank 0 (in no operation; it has called none yet)");
+    const RankError late{.message = "allreduce number 1 waited 3.0 s for rank 0 (in no operation)",
+                         .operation = RankError::Operation{"allreduce", 1, 3.0, {{0, "in no operation"}}}};
+    const auto job =
+        job_of(3, {started(0, 4711, 5), saying(late, ended(Kind::exited, 2, 3'000'000, {.code = 1}))});
+    const auto report = examined(job);
+    EXPECT_EQ(report.failed.front().error_message(), late.message);
     EXPECT_THAT(ranks_of(report.waited_for), ElementsAre(0));
     EXPECT_THAT(
         report_text(report),
@@ -540,21 +555,29 @@ std::vector<RankInfo> two_servers_and_two_workers() {
             {.role = "worker", .number = 1, .host = "n1", .log = "/log/workerlog.1"}};
 }
 
+/// What ranks say themselves.
+using Errors = std::map<int, RankError>;
+
+Event saying_of(const Errors& errors, Event event) {
+    const auto own = errors.find(event.rank);
+    return own == errors.end() ? event : saying(own->second, std::move(event));
+}
+
 /// As a native job ends whose server 0 cannot save: every rank exits with 1, and server 1 is the first.
-JobState ended_together() {
-    auto job = job_of(4, {ended(Kind::exited, 1, 5, {.code = 1})});
+JobState ended_together(const Errors& errors = {}) {
+    JobState job(4);
+    job.take(saying_of(errors, ended(Kind::exited, 1, 5, {.code = 1})));
     job.stop_asked();
-    for (const int rank : {0, 3}) job.take(ended(Kind::stopped, rank, 6, {.code = 1}));
-    job.take(ended(Kind::stopped, 2, 7, {.signal = SIGTERM}));
+    for (const int rank : {0, 3}) job.take(saying_of(errors, ended(Kind::stopped, rank, 6, {.code = 1})));
+    job.take(saying_of(errors, ended(Kind::stopped, 2, 7, {.signal = SIGTERM})));
     return job;
 }
 
 TEST(Report, AServerThatSaysWhyItFailedIsTheCauseOfWhatEndedTogether) {
-    const auto report =
-        examined(ended_together(), {},
-                 {{0, "dtrain: parameter server 0: cannot write /full: No space left\n"},
-                  {2, "dtrain-native: parameter server 0: cannot write /full: No space left\n"}},
-                 two_servers_and_two_workers());
+    const auto full = of_server(0, "cannot write /full: No space left");
+    const auto report = examined(ended_together({{0, full}, {2, for_all(full.message)}}), {},
+                                 {{0, "dtrain: parameter server 0: cannot write /full: No space left\n"}},
+                                 two_servers_and_two_workers());
     EXPECT_EQ(report.status, 1);
     EXPECT_EQ(report_text(report),
               "server 0 (rank 0) on n1: the program ended with exit code 1\n"
@@ -574,22 +597,37 @@ TEST(Report, AServerThatSaysWhyItFailedIsTheCauseOfWhatEndedTogether) {
     EXPECT_EQ(final_lines(report, report.failed[0]), std::nullopt);
     const auto json = nlohmann::json::parse(report_json(report));
     EXPECT_EQ(json["cause"]["error"], "parameter server 0: cannot write /full: No space left");
+    EXPECT_EQ(json["cause"]["error_details"]["kind"], "dtrain::ps::ServerError");
+    EXPECT_EQ(json["cause"]["error_details"]["server"], 0);
     EXPECT_EQ(json["failed"][1]["followed"], true);
+    EXPECT_EQ(json["failed"][1]["error_details"], nullptr);
 }
 
 TEST(Report, WhatRankZeroSaysOfAnErrorThatAllThrewIsTheCause) {
-    const auto report =
-        examined(ended_together(), {}, {{0, "dtrain-native: rows cannot be put on disk in /x (rank 0)\n"}},
-                 two_servers_and_two_workers());
+    const auto report = examined(ended_together({{0, for_all("rows cannot be put on disk in /x (rank 0)")}}),
+                                 {}, {}, two_servers_and_two_workers());
     ASSERT_NE(report.cause(), nullptr);
     EXPECT_EQ(report.cause()->rank, 0);
-    EXPECT_EQ(report.cause()->error, "rows cannot be put on disk in /x (rank 0)");
+    EXPECT_EQ(report.cause()->error_message(), "rows cannot be put on disk in /x (rank 0)");
+}
+
+TEST(Report, AnErrorOfAnotherRankAloneDoesNotMakeItTheCause) {
+    const auto report =
+        examined(ended_together({{0, {.kind = "std::runtime_error", .message = "lost a peer"}}}), {}, {},
+                 two_servers_and_two_workers());
+    ASSERT_NE(report.cause(), nullptr);
+    EXPECT_EQ(report.cause()->rank, 1);
+    EXPECT_THAT(
+        report_text(report),
+        HasSubstr("  of them server 0 (rank 0) on n1 ended with exit code 1; error: lost a peer; log: "
+                  "/log/serverlog.0\n"));
 }
 
 TEST(Report, WhoToldTheErrorOfAllIsTheCauseThoughItWasStoppedBeforeItHadExited) {
     auto job = job_of(4, {ended(Kind::exited, 1, 5, {.code = 2})});
     job.stop_asked();
-    for (const int rank : {0, 2}) job.take(ended(Kind::stopped, rank, 6, {.signal = SIGTERM}));
+    job.take(saying(for_all("not a directory"), ended(Kind::stopped, 0, 6, {.signal = SIGTERM})));
+    job.take(ended(Kind::stopped, 2, 6, {.signal = SIGTERM}));
     job.take(ended(Kind::stopped, 3, 6, {.code = 2}));
     const auto report =
         examined(job, {}, {{0, "dtrain-native: not a directory\n"}}, two_servers_and_two_workers());
@@ -613,18 +651,17 @@ TEST(Report, WhoToldTheErrorOfAllIsTheCauseThoughItWasStoppedBeforeItHadExited) 
 
 /// Both servers have told; a trainer that repeats what the first of them said is gone before them.
 TEST(Report, AServerWhoseWordsTheFirstRankRepeatsIsTheCauseThoughItWasStoppedBeforeItHadExited) {
-    auto job = job_of(4, {ended(Kind::exited, 2, 5, {.code = 1})});
-    job.stop_asked();
-    for (const int rank : {0, 1, 3}) job.take(ended(Kind::stopped, rank, 6, {.signal = SIGTERM}));
     const auto cause_when_said = [&](const std::string& said) {
-        const auto report =
-            examined(job, {},
-                     {{0, "dtrain: parameter server 0: cannot write /full/0: No space left\n"},
-                      {1, "dtrain: parameter server 1: cannot write /full/1: No space left\n"},
-                      {2, "dtrain-native: " + said + "\n"}},
-                     two_servers_and_two_workers());
+        JobState job(4);
+        job.take(saying(for_all(said), ended(Kind::exited, 2, 5, {.code = 1})));
+        job.stop_asked();
+        for (const int rank : {0, 1})
+            job.take(saying(of_server(rank, "cannot write /full/" + std::to_string(rank) + ": No space left"),
+                            ended(Kind::stopped, rank, 6, {.signal = SIGTERM})));
+        job.take(ended(Kind::stopped, 3, 6, {.signal = SIGTERM}));
+        const auto report = examined(job, {}, {}, two_servers_and_two_workers());
         EXPECT_EQ(report.status, 1);
-        return std::pair(report.cause()->rank, report.cause()->error);
+        return std::pair(report.cause()->rank, report.cause()->error_message());
     };
     const std::string of_second = "parameter server 1: cannot write /full/1: No space left";
     EXPECT_EQ(cause_when_said(of_second), std::pair(1, of_second));
@@ -633,43 +670,104 @@ TEST(Report, AServerWhoseWordsTheFirstRankRepeatsIsTheCauseThoughItWasStoppedBef
 
 TEST(Report, WhoeverHasAnErrorOfItsOwnStaysTheCause) {
     constexpr const char* python = "Traceback:\n  File \"a.py\", line 1\nValueError: words\n";
-    constexpr const char* server = "dtrain: parameter server 0: waited in vain\n";
-    const auto ranks = two_servers_and_two_workers();
-    EXPECT_EQ(examined(ended_together(), {}, {{1, python}, {0, server}}, ranks).cause()->rank, 1);
-    EXPECT_EQ(examined(ended_together(), {}, {{1, "dtrain-native: a\n"}, {3, "dtrain-native: b\n"}}, ranks)
-                  .cause()
-                  ->rank,
-              1);
+    const auto server = of_server(0, "waited in vain");
+    const RankError recorded{.source = RankError::Source::torch, .message = "ValueError: words"};
+    const auto cause_of = [](const JobState& job, const Logs& logs = {}) {
+        return examined(job, {}, logs, two_servers_and_two_workers()).cause()->rank;
+    };
+    EXPECT_EQ(cause_of(ended_together({{0, server}}), {{1, python}}), 1);
+    EXPECT_EQ(cause_of(ended_together({{0, server}, {1, recorded}})), 1);
+    EXPECT_EQ(cause_of(ended_together({{1, for_all("a")}, {3, for_all("b")}})), 1);
     auto other_code = job_of(4, {ended(Kind::exited, 1, 5, {.code = 7})});
     other_code.stop_asked();
-    for (const int rank : {0, 2, 3}) other_code.take(ended(Kind::stopped, rank, 6, {.code = 1}));
-    EXPECT_EQ(examined(other_code, {}, {{0, server}}, ranks).cause()->rank, 1);
+    other_code.take(saying(server, ended(Kind::stopped, 0, 6, {.code = 1})));
+    for (const int rank : {2, 3}) other_code.take(ended(Kind::stopped, rank, 6, {.code = 1}));
+    EXPECT_EQ(cause_of(other_code), 1);
+}
+
+RankError timeout_of(const std::string& operation, std::vector<RankError::Peer> missing) {
+    return {.kind = "dtrain::CommunicatorTimeout",
+            .message = operation + " number 7 waited 3.0 s for others",
+            .operation = RankError::Operation{operation, 7, 3.0, std::move(missing)}};
 }
 
 TEST(Report, RanksThatTheCauseWaitedForInVainAreNamedWithNodeAndLog) {
-    auto job = job_of(3, {started(1, 4711, 1), ended(Kind::exited, 0, 5, {.code = 1})});
+    auto job = job_of(3, {started(1, 4711, 1), saying(timeout_of("allreduce", {{1, "stands still in it"}}),
+                                                      ended(Kind::exited, 0, 5, {.code = 1}))});
     job.stop_asked();
     job.take(ended(Kind::stopped, 1, 6, {.signal = SIGKILL}));
     job.take(ended(Kind::stopped, 2, 6, {.signal = SIGTERM}));
-    const auto report = examined(
-        job, {}, {{0, "dtrain-native: allreduce number 7 waited 3.0 s for rank 1 (stands still in it)\n"}});
+    const auto report = examined(job);
     EXPECT_THAT(report_text(report),
                 StartsWith("rank 0 on n1: the program ended with exit code 1, as it waited in vain "
                            "for rank 1 on n1\n"));
     EXPECT_THAT(report_text(report),
-                HasSubstr("  error: allreduce number 7 waited 3.0 s for rank 1 (stands still in it)\n"
+                HasSubstr("  error: allreduce number 7 waited 3.0 s for others\n"
                           "  it waited for rank 1 on n1: local rank 1, pid 4711, 0.0 s after its start, log: "
                           "/tmp/log/workerlog.1\n"));
-    EXPECT_EQ(nlohmann::json::parse(report_json(report))["waited_for"][0]["rank"], 1);
+    const auto json = nlohmann::json::parse(report_json(report));
+    EXPECT_EQ(json["waited_for"][0]["rank"], 1);
+    EXPECT_EQ(json["cause"]["error_details"]["operation"]["name"], "allreduce");
+    EXPECT_EQ(json["cause"]["error_details"]["operation"]["number"], 7);
+    EXPECT_EQ(json["cause"]["error_details"]["operation"]["missing"][0]["why"], "stands still in it");
 }
 
 TEST(Report, TheFirstLineNamesOneOfSeveralThatTheCauseWaitedFor) {
-    auto job = job_of(3, {ended(Kind::exited, 0, 5, {.code = 1})});
-    const auto report =
-        examined(job, {}, {{0, "dtrain-native: barrier number 7 waited 3.0 s for rank 1 (x), rank 2 (y)\n"}});
-    EXPECT_THAT(report_text(report),
+    const auto job = job_of(
+        3, {saying(timeout_of("barrier", {{1, "x"}, {2, "y"}}), ended(Kind::exited, 0, 5, {.code = 1}))});
+    EXPECT_THAT(report_text(examined(job)),
                 StartsWith("rank 0 on n1: the program ended with exit code 1, as it waited in vain "
                            "for rank 1 on planned and 1 more\n"));
+}
+
+TEST(Report, ARankThatCameTooLateDoesNotWaitForItselfAndRanksThatThereAreNotAreLeftOut) {
+    const auto job = job_of(2, {saying(timeout_of("barrier", {{0, "came too late"}, {7, "x"}, {-1, "y"}}),
+                                       ended(Kind::exited, 0, 5, {.code = 1}))});
+    EXPECT_THAT(examined(job).waited_for, IsEmpty());
+}
+
+TEST(Report, AnOperationThatSeveralRanksGaveUpIsToldOnce) {
+    const auto late = timeout_of("allreduce", {{2, "did not answer"}});
+    auto job = job_of(3, {saying(late, ended(Kind::exited, 0, 5, {.code = 1}))});
+    job.stop_asked();
+    auto again = late;
+    again.message = "allreduce number 7 waited 3.1 s for others";
+    job.take(saying(again, ended(Kind::stopped, 1, 6, {.code = 1})));
+    job.take(ended(Kind::stopped, 2, 6, {.signal = SIGTERM}));
+    const auto report = examined(job);
+    EXPECT_THAT(report_text(report), HasSubstr("  of them rank 1 on n1 ended with exit code 1\n"));
+    EXPECT_EQ(nlohmann::json::parse(report_json(report))["stopped"][0]["error"], again.message);
+}
+
+TEST(Report, WhatTorchsRecordKeptIsThePythonException) {
+    const auto exception_when = [](const std::string& recorded, const std::string& log = "") {
+        const auto job = job_of(1, {saying({.source = RankError::Source::torch, .message = recorded},
+                                           ended(Kind::exited, 0, 5, {.code = 1}))});
+        const auto report = examined(job, {}, {{0, log}});
+        EXPECT_THAT(report_text(report), Not(HasSubstr("  error: ")));
+        EXPECT_EQ(nlohmann::json::parse(report_json(report))["cause"]["error"], nullptr);
+        return report.cause()->exception;
+    };
+    EXPECT_EQ(exception_when("ValueError: my own words"), "ValueError: my own words");
+    EXPECT_EQ(exception_when("ValueError: a\nsecond line"), "ValueError: a");
+    EXPECT_EQ(exception_when("ValueError: a", "  File \"a.py\", line 1\nKeyError: earlier\n"),
+              "ValueError: a");
+    EXPECT_EQ(
+        exception_when("RuntimeError: Caught OSError in DataLoader worker process 0.\n"
+                       "Original Traceback (most recent call last):\n  File \"fetch.py\", line 2, in fetch\n"
+                       "    read()\nOSError: [Errno 5] Input/output error\n"),
+        "OSError: [Errno 5] Input/output error");
+}
+
+TEST(Report, DtrainsSentencesInALogAreNotParsed) {
+    const auto report =
+        examined(ended_together(), {},
+                 {{0, "dtrain: parameter server 0: cannot write /full: No space left\n"},
+                  {1, "dtrain-native: allreduce number 7 waited 3.0 s for rank 2 (did not answer)\n"}},
+                 two_servers_and_two_workers());
+    EXPECT_EQ(report.cause()->rank, 1);
+    EXPECT_EQ(report.cause()->error, std::nullopt);
+    EXPECT_THAT(report.waited_for, IsEmpty());
 }
 
 TEST(Report, ALibraryThatIsMissingIsNamed) {
@@ -685,9 +783,9 @@ TEST(Report, ALibraryThatIsMissingIsNamed) {
 TEST(Report, AServersWordIsShownWhenATrainerDiedOfIt) {
     auto job = job_of(4, {ended(Kind::exited, 2, 5, {.signal = SIGABRT})});
     job.stop_asked();
-    for (const int rank : {0, 1, 3}) job.take(ended(Kind::stopped, rank, 6, {.signal = SIGTERM}));
-    const auto text = report_text(
-        examined(job, {}, {{1, "dtrain: parameter server 1: disk full\n"}}, two_servers_and_two_workers()));
+    job.take(saying(of_server(1, "disk full"), ended(Kind::stopped, 1, 6, {.signal = SIGTERM})));
+    for (const int rank : {0, 3}) job.take(ended(Kind::stopped, rank, 6, {.signal = SIGTERM}));
+    const auto text = report_text(examined(job, {}, {}, two_servers_and_two_workers()));
     EXPECT_THAT(text, StartsWith("worker 0 (rank 2) on n1: "));
     EXPECT_THAT(text, HasSubstr("then stopped by dtrain-launch: servers [0,1], worker [1]\n"
                                 "  of them server 1 (rank 1) on n1 ended with signal SIGTERM (15); error: "
@@ -741,7 +839,9 @@ TEST(FinalLine, AfterASignalToTheLauncher) {
 }
 
 TEST(Redacted, NoSecretIsLeftAnywhere) {
-    auto job = job_of(2, {ended(Kind::exited, 1, 5, {.code = 1}, "hf_xyz123 was killed")});
+    auto job = job_of(2, {saying({.message = "hf_xyz123 is refused",
+                                  .operation = RankError::Operation{"allreduce", 1, 1.0, {{0, "hf_xyz123"}}}},
+                                 ended(Kind::exited, 1, 5, {.code = 1}, "hf_xyz123 was killed"))});
     job.stop_asked();
     job.take(ended(Kind::stopped, 0, 6, {.code = 1}));
     const std::string log =
@@ -775,8 +875,8 @@ TEST(Json, SaysTheSameForPrograms) {
                               {"signal", nullptr},    {"pid", nullptr},
                               {"seconds", nullptr},   {"log", "/tmp/log/workerlog." + std::to_string(number)},
                               {"detail", ""},         {"exception", nullptr},
-                              {"error", nullptr},     {"followed", false},
-                              {"consequence", false}};
+                              {"error", nullptr},     {"error_details", nullptr},
+                              {"followed", false},    {"consequence", false}};
     };
     auto failed = rank(1, "n1", "exited");
     failed.update(
