@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/loops.hpp"
+#include "ps/table/distinct_ids.hpp"
+
+namespace dtrain::ps {
+
+/// Adds rows in order to `row_at(place)`; the first row of each place overwrites what is there.
+/// @param places see DistinctIds::places()
+template <class RowAt>
+void add_rows_up(std::span<const std::uint32_t> places, std::span<const float> values, std::size_t width,
+                 const RowAt& row_at) {
+    std::uint32_t seen = 0;  // places below this have occurred
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const float* const from = &values[i * width];
+        float* const to = row_at(places[i]);
+        if (places[i] != seen) {
+            kernels::loops::add(from, to, width);
+            continue;
+        }
+        if (from != to) std::copy_n(from, width, to);
+        ++seen;
+    }
+}
+
+/// Adds rows of the same id, in order. Afterwards each id occurs once, in order of first occurrence.
+void merge_repeated(DistinctIds& distinct, std::size_t width, std::vector<std::int64_t>& ids,
+                    std::vector<float>& values);
+
+}  // namespace dtrain::ps
