@@ -10,7 +10,6 @@ namespace dtrain::launch {
 namespace {
 
 constexpr std::size_t max_shown_line = 2000;
-constexpr std::size_t max_exception = 400;
 
 std::string cut(std::string_view line, std::size_t length) {
     return line.size() <= length ? std::string(line) : std::string(line.substr(0, length)) + " ...";

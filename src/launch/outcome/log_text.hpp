@@ -10,6 +10,9 @@
 /// Extracts messages of programs that are not dtrain's from the end of a rank's log. Pure.
 namespace dtrain::launch {
 
+/// Letters of an exception that a report shows.
+inline constexpr std::size_t max_exception = 400;
+
 /// The last `lines` non-empty lines of a log, as a terminal finally shows them (a progress bar overwrites its
 /// line many times); very long ones are cut.
 std::string last_lines(std::string_view log, std::size_t lines);

@@ -22,7 +22,6 @@ namespace {
 using cluster::Event;
 using How = RankEnd::How;
 
-constexpr std::size_t max_exception = 400;
 constexpr int status_of_missing_library = 127;  // a shell's status, and the system loader's
 
 How how_of(const Event& event, bool by_us) {
