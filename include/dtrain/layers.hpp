@@ -25,15 +25,32 @@ struct FcOptions {
 /// and NAME.bias [size], zero, with elements of x's type. Returns [batch, size].
 std::string fc(Program& program, const std::string& x, std::int64_t size, const FcOptions& options = {});
 
+/// The operator of this type with the input x: one of the following functions.
+std::string unary(Program& program, const std::string& type, const std::string& x);
+
 /// Element by element; same shape.
-std::string relu(Program& program, const std::string& x);
-std::string tanh(Program& program, const std::string& x);
-std::string sigmoid(Program& program, const std::string& x);
-std::string square(Program& program, const std::string& x);
-std::string sqrt(Program& program, const std::string& x);  ///< its gradient is infinite at 0
+inline std::string relu(Program& program, const std::string& x) {
+    return unary(program, "relu", x);
+}
+inline std::string tanh(Program& program, const std::string& x) {
+    return unary(program, "tanh", x);
+}
+inline std::string sigmoid(Program& program, const std::string& x) {
+    return unary(program, "sigmoid", x);
+}
+inline std::string square(Program& program, const std::string& x) {
+    return unary(program, "square", x);
+}
+
+/// Its gradient is infinite at 0.
+inline std::string sqrt(Program& program, const std::string& x) {
+    return unary(program, "sqrt", x);
+}
 
 /// exp(x) over its sum along the last axis; same shape.
-std::string softmax(Program& program, const std::string& x);
+inline std::string softmax(Program& program, const std::string& x) {
+    return unary(program, "softmax", x);
+}
 
 /// x + y + ... for one or more variables of one shape.
 std::string sum(Program& program, const std::vector<std::string>& terms);

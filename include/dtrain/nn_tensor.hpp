@@ -208,12 +208,26 @@ Tensor randn(const Shape& shape, std::uint64_t stream = 0, DataType type = DataT
 
 /// The following functions run the kernels of the Program's operators of the same name (dtrain/layers.hpp),
 /// and throw ProgramError naming operator, expected and given shape if an input does not fit.
-Tensor relu(const Tensor& x);
-Tensor tanh(const Tensor& x);
-Tensor sigmoid(const Tensor& x);
-Tensor softmax(const Tensor& x);  ///< along the last axis
-Tensor square(const Tensor& x);
-Tensor sqrt(const Tensor& x);  ///< its gradient is infinite at 0
+Tensor unary(std::string_view type, const Tensor& x);  ///< the operator of this type with the input x
+
+inline Tensor relu(const Tensor& x) {
+    return unary("relu", x);
+}
+inline Tensor tanh(const Tensor& x) {
+    return unary("tanh", x);
+}
+inline Tensor sigmoid(const Tensor& x) {
+    return unary("sigmoid", x);
+}
+inline Tensor softmax(const Tensor& x) {
+    return unary("softmax", x);
+}  ///< along the last axis
+inline Tensor square(const Tensor& x) {
+    return unary("square", x);
+}
+inline Tensor sqrt(const Tensor& x) {
+    return unary("sqrt", x);
+}  ///< its gradient is infinite at 0
 
 /// Element by element, for two tensors of one shape.
 Tensor operator+(const Tensor& x, const Tensor& y);

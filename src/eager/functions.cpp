@@ -52,28 +52,8 @@ std::vector<Tensor> run(std::string_view type, const std::vector<Given>& inputs,
     return results;
 }
 
-Tensor relu(const Tensor& x) {
-    return run_one("relu", {{"x", x}});
-}
-
-Tensor tanh(const Tensor& x) {
-    return run_one("tanh", {{"x", x}});
-}
-
-Tensor sigmoid(const Tensor& x) {
-    return run_one("sigmoid", {{"x", x}});
-}
-
-Tensor softmax(const Tensor& x) {
-    return run_one("softmax", {{"x", x}});
-}
-
-Tensor square(const Tensor& x) {
-    return run_one("square", {{"x", x}});
-}
-
-Tensor sqrt(const Tensor& x) {
-    return run_one("sqrt", {{"x", x}});
+Tensor unary(std::string_view type, const Tensor& x) {
+    return run_one(type, {{"x", x}});
 }
 
 Tensor operator+(const Tensor& x, const Tensor& y) {

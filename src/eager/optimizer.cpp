@@ -15,6 +15,7 @@
 #include "eager/place.hpp"
 #include "eager/unlisted.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/optimizer_info.hpp"
 
 namespace dtrain::nn {
 namespace {
@@ -155,8 +156,8 @@ struct Optimizer::Content {
 
     dtrain::Optimizer settings_for(const Leaves& some) const {
         auto chosen = settings;
-        if (auto* const adamw = std::get_if<AdamW>(&chosen))
-            std::erase_if(adamw->without_decay, [&](const auto& name) { return !has(some, name); });
+        if (auto* const exceptions = kernels::exceptions_of(chosen))
+            std::erase_if(*exceptions, [&](const auto& name) { return !has(some, name); });
         return chosen;
     }
 

@@ -57,7 +57,6 @@ std::unique_ptr<Kernel> by_type(KernelContext& context, const KernelArguments& a
                                                       : of_float(context, arguments);
 }
 
-Entries activation_kernels();
 Entries adjustment_kernels();
 Entries auc_kernels();
 Entries classification_kernels();
@@ -73,6 +72,7 @@ Entries pooling_kernels();
 Entries reduction_kernels();
 Entries schedule_kernels();
 Entries shape_kernels();
+Entries softmax_kernels();
 
 /// Null if there is none.
 Factory find_kernel(std::string_view operator_type);

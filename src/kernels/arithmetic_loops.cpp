@@ -1,42 +1,16 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
-
 #include "kernels/each_set.hpp"
 #include "kernels/loops.hpp"
 
 namespace dtrain::kernels::loops {
 
-EACH_SET void sqrt(const float* x, float* y, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) y[i] = std::sqrt(x[i]);
-}
-
-EACH_SET void sqrt_grad(const float* y, const float* dy, float* dx, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) dx[i] = dy[i] / (2.0F * y[i]);
-}
-
-EACH_SET void subtract(const float* x, const float* y, float* out, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] - y[i];
-}
-
 EACH_SET void multiply(const float* x, const float* y, float* out, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) out[i] = x[i] * y[i];
 }
 
-EACH_SET void divide(const float* x, const float* y, float* out, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = x[i] / y[i];
-}
-
-EACH_SET void divisor_grad(const float* y, const float* out, const float* dout, float* dy, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) dy[i] = -dout[i] * out[i] / y[i];
-}
-
 EACH_SET void scale_and_shift(float a, float b, const float* x, float* y, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + b;
-}
-
-EACH_SET void square_grad(const float* x, const float* dy, float* dx, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) dx[i] = 2.0F * x[i] * dy[i];
 }
 
 EACH_SET void multiply_difference(const float* y, const float* x, float a, float* out, std::size_t n) {

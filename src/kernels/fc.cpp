@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/element_loops.hpp"
 #include "kernels/loops.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/operators.hpp"
@@ -18,24 +19,12 @@ MatrixOf<Real> transposed(const TensorView& tensor) {
 }
 
 template <class Real>
-using BiasLoop = void (*)(const Real* bias, Real* y, std::size_t rows, std::size_t columns);
-
-template <class Real>
-BiasLoop<Real> loop_of(const std::string& activation) {
-    if (activation == "relu") return loops::add_bias_relu;
-    if (activation == "tanh") return loops::add_bias_tanh;
-    if (activation == "sigmoid") return loops::add_bias_sigmoid;
-    if (activation.empty()) return loops::add_bias;
-    throw Error("there is no activation '" + activation + "'");
-}
-
-template <class Real>
 std::unique_ptr<Kernel> make_fc(const KernelArguments& arguments) {
     return kernel_of(
         [product = Product<Real>(matrix<Real>(arguments.input("x")), matrix<Real>(arguments.input("weight")),
                                  matrix<Real>(arguments.output("out")), arguments.products),
          bias = arguments.in<Real>("bias"), out = arguments.out<Real>("out"),
-         add_bias = loop_of<Real>(arguments.text("activation"))]() mutable {
+         add_bias = loops::bias_loop<Real>(arguments.text("activation"))]() mutable {
             product.run();
             add_bias(bias.data(), out.data(), out.size() / bias.size(), bias.size());
         });

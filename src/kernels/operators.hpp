@@ -25,7 +25,6 @@ std::unique_ptr<Kernel> by_type(const KernelArguments& arguments) {
     return arguments.real_type() == DataType::float64 ? of_double(arguments) : of_float(arguments);
 }
 
-Entries activation_kernels();
 Entries adjustment_kernels();
 Entries auc_kernels();
 Entries classification_kernels();
@@ -41,5 +40,6 @@ Entries pooling_kernels();
 Entries reduction_kernels();
 Entries schedule_kernels();
 Entries shape_kernels();
+Entries softmax_kernels();
 
 }  // namespace dtrain::kernels

@@ -13,10 +13,10 @@ namespace {
 
 const EntryTable<Entry>& entries() {
     static const EntryTable<Entry> table{
-        activation_kernels(),  adjustment_kernels(),   auc_kernels(),           classification_kernels(),
-        convolution_kernels(), dropout_kernels(),      element_wise_kernels(),  embedding_kernels(),
-        fc_kernels(),          loss_scaling_kernels(), normalisation_kernels(), optimizer_kernels(),
-        pooling_kernels(),     reduction_kernels(),    schedule_kernels(),      shape_kernels()};
+        adjustment_kernels(),   auc_kernels(),           classification_kernels(), convolution_kernels(),
+        dropout_kernels(),      element_wise_kernels(),  embedding_kernels(),      fc_kernels(),
+        loss_scaling_kernels(), normalisation_kernels(), optimizer_kernels(),      pooling_kernels(),
+        reduction_kernels(),    schedule_kernels(),      shape_kernels(),          softmax_kernels()};
     return table;
 }
 

@@ -11,7 +11,7 @@
 #include <dtrain/layers.hpp>
 
 #include "base/text.hpp"
-#include "model/optimizer_name.hpp"
+#include "kernels/optimizer_info.hpp"
 
 namespace dtrain::model {
 namespace {
@@ -159,7 +159,7 @@ std::map<std::string, std::string> job_fields(const ModelSpec& spec, const Progr
     std::map<std::string, std::string> fields{{"inputs", text_of(spec.inputs)},
                                               {"labels", text_of(spec.labels)},
                                               {"loss", losses[loss.index()]},
-                                              {"optimizer", name_of(optimizer)}};
+                                              {"optimizer", kernels::name_of(optimizer)}};
     for (std::size_t i = 0; i < network.operators().size(); ++i)
         fields[fmt::format("operator {:03}", i + 1)] = text_of(network.operators()[i]);
     return fields;

@@ -19,7 +19,8 @@ Schema decay(std::string_view type) {
                 }
                 op.expect("gradient", expected);
                 return {expected};
-            }};
+            },
+            .traits = {.in_blocks = true}};
 }
 
 }  // namespace
@@ -32,7 +33,8 @@ std::vector<Schema> adjustment_schemas() {
                        .inputs = {{"x"}},
                        .outputs = {{"out"}},
                        .attributes = {{"min", -1.0}, {"max", 1.0}},
-                       .infer = same_as_x});
+                       .infer = same_as_x,
+                       .traits = {.in_blocks = true}});
     schemas.push_back({.type = "clip_by_norm",
                        .inputs = {{"x"}},
                        .outputs = {{"out"}},

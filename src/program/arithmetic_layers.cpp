@@ -6,14 +6,6 @@
 
 namespace dtrain::layers {
 
-std::string square(Program& program, const std::string& x) {
-    return simple(program, "square", {{"x", x}});
-}
-
-std::string sqrt(Program& program, const std::string& x) {
-    return simple(program, "sqrt", {{"x", x}});
-}
-
 std::string sum(Program& program, const std::vector<std::string>& terms) {
     std::vector<Argument> inputs;
     for (const auto& term : terms) inputs.push_back({"x", term});

@@ -17,7 +17,8 @@ Schema binary(std::string_view type, std::function<void(GradientMaker&)> make_gr
             .inputs = {{"x"}, {"y"}},
             .outputs = {{"out"}},
             .infer = infer_x_and_y,
-            .make_gradient = std::move(make_gradient)};
+            .make_gradient = std::move(make_gradient),
+            .traits = {.element_wise = true}};
 }
 
 Operator scaled(const std::string& x, const std::string& out, double scale) {
@@ -107,7 +108,8 @@ std::vector<Schema> arithmetic_schemas() {
                        .inputs = {{"x", true}},
                        .outputs = {{"out"}},
                        .infer = same_as_x,
-                       .make_gradient = make_sum_gradient});
+                       .make_gradient = make_sum_gradient,
+                       .traits = {.element_wise = true}});
     schemas.push_back(binary("subtract", make_subtract_gradient));
     schemas.push_back(binary("multiply", make_multiply_gradient));
     schemas.push_back(binary("divide", make_divide_gradient));
@@ -119,39 +121,25 @@ std::vector<Schema> arithmetic_schemas() {
                            op.expect("out", type);
                            op.expect("out@grad", type);
                            return {type};
-                       }});
+                       },
+                       .traits = {.element_wise = true}});
     schemas.push_back({.type = "scale",
                        .inputs = {{"x"}},
                        .outputs = {{"out"}},
                        .attributes = {{"scale", 1.0}, {"bias", 0.0}},
                        .infer = same_as_x,
-                       .make_gradient = [](GradientMaker& maker) {
-                           maker.append(scaled(maker.of_output("out"), maker.of_input("x"),
-                                               std::get<double>(maker.op().attributes.at("scale"))));
-                       }});
-    schemas.push_back({.type = "square",
-                       .inputs = {{"x"}},
-                       .outputs = {{"out"}},
-                       .infer = same_as_x,
-                       .make_gradient = [](GradientMaker& maker) {
-                           maker.append({"square_grad",
-                                         {{"x", maker.op().input("x")}, {"out@grad", maker.of_output("out")}},
-                                         {{"x@grad", maker.of_input("x")}},
-                                         {}});
-                       }});
-    schemas.push_back({.type = "square_grad",
-                       .inputs = {{"x"}, {"out@grad"}},
-                       .outputs = {{"x@grad"}},
-                       .infer = [](const Checked& op) {
-                           const auto types = same_as_x(op);
-                           op.expect("out@grad", types.front());
-                           return types;
-                       }});
+                       .make_gradient =
+                           [](GradientMaker& maker) {
+                               maker.append(scaled(maker.of_output("out"), maker.of_input("x"),
+                                                   std::get<double>(maker.op().attributes.at("scale"))));
+                           },
+                       .traits = {.element_wise = true}});
     schemas.push_back({.type = "fill_like",
                        .inputs = {{"x"}},
                        .outputs = {{"out"}},
                        .attributes = {{"value", 0.0}},
-                       .infer = same_as_x});
+                       .infer = same_as_x,
+                       .traits = {.element_wise = true}});
     schemas.push_back({.type = "matmul",
                        .inputs = {{"x"}, {"y"}},
                        .outputs = {{"out"}},

@@ -3,43 +3,22 @@
 #include "program/element_chains.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
+
+#include "program/operators.hpp"
 
 namespace dtrain::program {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-constexpr std::array<std::string_view, 20> element_wise{"bce_with_logits",
-                                                        "bce_with_logits_grad",
-                                                        "divide",
-                                                        "divide_grad_y",
-                                                        "dropout",
-                                                        "fill_like",
-                                                        "multiply",
-                                                        "relu",
-                                                        "relu_grad",
-                                                        "scale",
-                                                        "sigmoid",
-                                                        "sigmoid_grad",
-                                                        "sqrt",
-                                                        "sqrt_grad",
-                                                        "square",
-                                                        "square_grad",
-                                                        "subtract",
-                                                        "sum",
-                                                        "tanh",
-                                                        "tanh_grad"};
-static_assert(std::ranges::is_sorted(element_wise));
-
 std::int64_t elements_of(const Program& program, const Operator& op) {
     return element_count(program.variable(op.outputs.front().variable).shape);
 }
 
 bool is_element_wise(const Program& program, const Operator& op) {
-    return std::ranges::binary_search(element_wise, std::string_view(op.type)) &&
+    return traits_of(op.type).element_wise &&
            elements_of(program, op) > static_cast<std::int64_t>(chain_block);
 }
 

@@ -7,6 +7,8 @@
 
 #include <dtrain/optimizer.hpp>
 
+#include "program/operators.hpp"
+
 namespace dtrain::program {
 namespace {
 
@@ -106,12 +108,11 @@ void divide_loss_gradient(Operator& op, int parts) {
 }
 
 bool is_communication(const Operator& op) {
-    return exchanges_gradients(op) || op.type == "batch_number" || op.type == average_operator;
+    return traits_of(op.type).communication;
 }
 
 bool exchanges_gradients(const Operator& op) {
-    return op.type == "allreduce_start" || op.type == "allreduce_wait" || op.type == "reduce_shares" ||
-           op.type == "tree_sum" || op.type == "gather_rows";
+    return traits_of(op.type).exchanges_gradients;
 }
 
 std::int64_t whole_number(const Operator& op, std::string_view attribute) {

@@ -1,24 +1,23 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 
 #include <dtrain/passes.hpp>
+
+#include "program/operators.hpp"
 
 namespace dtrain {
 namespace {
 
 // The activation that is the only reader of an operator's result: its index, or none.
 std::optional<std::size_t> only_activation(const Program& program, const Operator& op) {
-    static constexpr std::array<std::string_view, 3> activations{"relu", "sigmoid", "tanh"};
     const auto& result = op.output("out");
     std::optional<std::size_t> reader;
     for (std::size_t number = 0; number < program.operators().size(); ++number) {
         const auto& other = program.operators()[number];
         if (std::ranges::find(other.inputs, result, &Argument::variable) == other.inputs.end()) continue;
-        if (reader || std::ranges::find(activations, other.type) == activations.end()) return std::nullopt;
+        if (reader || !program::traits_of(other.type).activation) return std::nullopt;
         reader = number;
     }
     return reader;

@@ -3,23 +3,30 @@
 #include "program/joined_operators.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+#include <type_traits>
+
+#include "kernels/functions.hpp"
 
 namespace dtrain::program {
 namespace {
 
 using TypeNames = std::vector<std::string_view>;
 
+std::vector<TypeNames> all_joined_types() {
+    std::vector<TypeNames> all{{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
+                                "softmax_with_cross_entropy_grad", "fc_grad_weight"},
+                               {"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
+                                "softmax_with_cross_entropy_grad"}};
+    kernels::Activations::for_each([&]<class Function>(std::type_identity<Function>) {
+        all.push_back({Function::gradient_type, "fc_grad_weight"});
+    });
+    return all;
+}
+
 /// Longer sequences first.
-const std::array<TypeNames, 5>& joined_types() {
-    static const std::array<TypeNames, 5> all{
-        TypeNames{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
-                  "softmax_with_cross_entropy_grad", "fc_grad_weight"},
-        TypeNames{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
-                  "softmax_with_cross_entropy_grad"},
-        TypeNames{"relu_grad", "fc_grad_weight"}, TypeNames{"sigmoid_grad", "fc_grad_weight"},
-        TypeNames{"tanh_grad", "fc_grad_weight"}};
+const std::vector<TypeNames>& joined_types() {
+    static const auto all = all_joined_types();
     return all;
 }
 

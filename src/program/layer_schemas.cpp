@@ -1,46 +1,53 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
+#include <type_traits>
 
 #include <fmt/format.h>
 
+#include "kernels/functions.hpp"
 #include "program/schemas.hpp"
 
 namespace dtrain::program {
 namespace {
 
-struct Activation {
-    std::string_view type;
-    std::string_view gradient;
-};
-
-// Element by element, softmax along the last axis; their gradients need only their results.
-constexpr std::array activations{Activation{"relu", "relu_grad"}, Activation{"tanh", "tanh_grad"},
-                                 Activation{"sigmoid", "sigmoid_grad"}, Activation{"sqrt", "sqrt_grad"},
-                                 Activation{"softmax", "softmax_grad"}};
-
-Schema activation(std::string_view type, std::string_view gradient_type) {
+// Schema of a function of one variable.
+Schema unary(std::string_view type, std::string_view gradient_type, std::string_view gradient_reads) {
     return {.type = type,
             .inputs = {{"x"}},
             .outputs = {{"out"}},
             .infer = same_as_x,
-            .make_gradient = [gradient_type](GradientMaker& maker) {
+            .make_gradient = [=](GradientMaker& maker) {
+                const auto& op = maker.op();
+                const auto& read = gradient_reads == "x" ? op.input("x") : op.output("out");
                 maker.append({std::string(gradient_type),
-                              {{"out", maker.op().output("out")}, {"out@grad", maker.of_output("out")}},
+                              {{std::string(gradient_reads), read}, {"out@grad", maker.of_output("out")}},
                               {{"x@grad", maker.of_input("x")}},
                               {}});
             }};
 }
 
-Schema activation_gradient(std::string_view type) {
+// Its gradient, which reads the function's result or its argument.
+Schema unary_gradient(std::string_view type, std::string_view reads) {
     return {.type = type,
-            .inputs = {{"out"}, {"out@grad"}},
+            .inputs = {{reads}, {"out@grad"}},
             .outputs = {{"x@grad"}},
-            .infer = [](const Checked& op) -> Types {
-                const TensorType result{op.shape("out"), op.real("out")};
+            .infer = [reads](const Checked& op) -> Types {
+                const TensorType result{op.shape(reads), op.real(reads)};
                 op.expect("out@grad", result);
                 return {result};
             }};
+}
+
+// The functions of one variable that kernels/functions.hpp has.
+std::vector<Schema> unary_schemas() {
+    std::vector<Schema> schemas;
+    kernels::UnaryFunctions::for_each([&]<class Function>(std::type_identity<Function>) {
+        schemas.push_back(unary(Function::type, Function::gradient_type, Function::gradient_reads));
+        schemas.back().traits.activation = kernels::Activations::contains(Function::type);
+        schemas.push_back(unary_gradient(Function::gradient_type, Function::gradient_reads));
+    });
+    for (auto& schema : schemas) schema.traits.element_wise = true;
+    return schemas;
 }
 
 Types infer_fc(const Checked& op) {
@@ -78,12 +85,9 @@ void make_fc_gradient(GradientMaker& maker) {
 }  // namespace
 
 std::vector<Schema> layer_schemas() {
-    std::vector<Schema> schemas;
-    for (const auto& [type, gradient] : activations) {
-        schemas.push_back(activation(type, gradient));
-        schemas.push_back(activation_gradient(gradient));
-    }
-
+    auto schemas = unary_schemas();
+    schemas.push_back(unary("softmax", "softmax_grad", "out"));  // along the last axis
+    schemas.push_back(unary_gradient("softmax_grad", "out"));
     schemas.push_back({.type = "fc",
                        .inputs = {{"x"}, {"weight"}, {"bias"}},
                        .outputs = {{"out"}},

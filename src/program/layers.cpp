@@ -1,19 +1,21 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <dtrain/layers.hpp>
 
+#include "kernels/functions.hpp"
 #include "program/simple_layer.hpp"
 
 namespace dtrain::layers {
 namespace {
 
-constexpr std::array<std::string_view, 5> activations{"", "relu", "tanh", "sigmoid", "softmax"};
+bool is_activation(std::string_view name) {
+    return name.empty() || name == "softmax" || kernels::Activations::contains(name);
+}
 
 }  // namespace
 
@@ -24,11 +26,10 @@ std::string data(Program& program, const std::string& name, const Shape& shape, 
 
 std::string fc(Program& program, const std::string& x, std::int64_t size, const FcOptions& options) {
     const auto& activation = options.activation;
-    if (std::ranges::find(activations, activation) == activations.end())
-        throw ProgramError(
-            fmt::format("layer fc: activation '{}' is unknown, expected relu, tanh, sigmoid, softmax or none",
-                        activation),
-            "fc", x);
+    if (!is_activation(activation))
+        throw ProgramError(fmt::format("layer fc: activation '{}' is unknown, expected {}, softmax or none",
+                                       activation, fmt::join(kernels::Activations::types, ", ")),
+                           "fc", x);
     if (size < 1) throw ProgramError(fmt::format("layer fc: size {} is below 1", size), "fc", x);
     const auto& input = program.variable(x);
     if (input.shape.size() != 2 || !is_real(input.type))
@@ -61,20 +62,8 @@ std::string matmul(Program& program, const std::string& x, const std::string& y,
                    {"transpose_y", std::int64_t{options.transpose_y}}});
 }
 
-std::string softmax(Program& program, const std::string& x) {
-    return simple(program, "softmax", {{"x", x}});
-}
-
-std::string relu(Program& program, const std::string& x) {
-    return simple(program, "relu", {{"x", x}});
-}
-
-std::string tanh(Program& program, const std::string& x) {
-    return simple(program, "tanh", {{"x", x}});
-}
-
-std::string sigmoid(Program& program, const std::string& x) {
-    return simple(program, "sigmoid", {{"x", x}});
+std::string unary(Program& program, const std::string& type, const std::string& x) {
+    return simple(program, type, {{"x", x}});
 }
 
 std::string mean(Program& program, const std::string& x) {

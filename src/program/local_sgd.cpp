@@ -9,6 +9,7 @@
 #include <dtrain/passes.hpp>
 
 #include "program/exchanges.hpp"
+#include "program/operators.hpp"
 #include "program/parallel_program.hpp"
 
 namespace dtrain {
@@ -31,11 +32,11 @@ void check(const Program& program, const LocalSgd& options) {
         refuse_averaging(
             "the program scales its loss, and ranks that take steps alone leave out different ones",
             "unscale_gradients", loss_scale_name);
-    if (std::ranges::find(operators, "ftrl", &Operator::type) != operators.end())
-        refuse_averaging(
-            "FTRL makes parameters of its sums alone, which stay each rank's own: what was averaged is lost "
-            "in the next step; choose another optimizer",
-            "ftrl");
+    for (const auto& op : operators)
+        if (const auto why = program::traits_of(op.type).refuses_averages; !why.empty())
+            refuse_averaging(
+                fmt::format("{}: what was averaged is lost in the next step; choose another optimizer", why),
+                op.type);
 }
 
 /// In the order of the program's variables.

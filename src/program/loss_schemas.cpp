@@ -97,7 +97,8 @@ std::vector<Schema> loss_schemas() {
                        .inputs = {{"logits"}, {"label"}},
                        .outputs = {{"out"}},
                        .infer = [](const Checked& op) -> Types { return {check_bce(op)}; },
-                       .make_gradient = make_bce_gradient});
+                       .make_gradient = make_bce_gradient,
+                       .traits = {.element_wise = true}});
     schemas.push_back({.type = "bce_with_logits_grad",
                        .inputs = {{"logits"}, {"label"}, {"out@grad"}},
                        .outputs = {{"logits@grad"}},
@@ -105,7 +106,8 @@ std::vector<Schema> loss_schemas() {
                            const auto type = check_bce(op);
                            op.expect("out@grad", type);
                            return {type};
-                       }});
+                       },
+                       .traits = {.element_wise = true}});
     return schemas;
 }
 

@@ -104,7 +104,8 @@ std::vector<Schema> normalisation_schemas() {
                                       {"stream", std::int64_t{0}},
                                       {"is_test", std::int64_t{0}}},
                        .infer = infer_dropout,
-                       .make_gradient = make_dropout_gradient});
+                       .make_gradient = make_dropout_gradient,
+                       .traits = {.element_wise = true}});
     return schemas;
 }
 

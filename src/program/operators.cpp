@@ -13,9 +13,9 @@ namespace {
 std::vector<Schema> all_schemas() {
     std::vector<Schema> all;
     for (const auto& schemas :
-         {adjustment_schemas(), arithmetic_schemas(), embedding_schemas(), layer_schemas(), loss_schemas(),
-          normalisation_schemas(), image_schemas(), reduction_schemas(), schedule_schemas(), server_schemas(),
-          shape_schemas(), training_schemas()})
+         {adjustment_schemas(), arithmetic_schemas(), communication_schemas(), embedding_schemas(),
+          layer_schemas(), loss_schemas(), normalisation_schemas(), image_schemas(), reduction_schemas(),
+          schedule_schemas(), server_schemas(), shape_schemas(), training_schemas()})
         std::ranges::copy(schemas, std::back_inserter(all));
     std::ranges::sort(all, {}, &Schema::type);
     return all;
@@ -31,6 +31,12 @@ const std::vector<Schema>& schemas() {
 const Schema* find_schema(std::string_view type) {
     const auto at = std::ranges::lower_bound(schemas(), type, {}, &Schema::type);
     return at == schemas().end() || at->type != type ? nullptr : &*at;
+}
+
+const Traits& traits_of(std::string_view type) {
+    static constexpr Traits none;
+    const auto* schema = find_schema(type);
+    return schema == nullptr ? none : schema->traits;
 }
 
 std::vector<std::string> operator_types() {

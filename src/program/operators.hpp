@@ -99,6 +99,20 @@ class GradientMaker {
     virtual void append(Operator gradient_operator) = 0;
 };
 
+/// What passes and the executor need to know of an operator.
+struct Traits {
+    /// Each element of the output depends on the elements of the inputs at the same index, so that it may run
+    /// block by block with others (element_chains.hpp).
+    bool element_wise = false;
+    bool activation = false;           ///< `fc` can compute it with its product (fuse_activations())
+    bool exchanges_gradients = false;  ///< between ranks
+    bool communication = false;        ///< inserted by passes for several ranks; the executor runs it itself
+    bool needs_servers = false;        ///< exchanges something with parameter servers
+    bool in_blocks = false;            ///< of an update: servers may run it for some rows of a parameter
+    /// Of an update: why ranks cannot average what it has updated; "": they can.
+    std::string_view refuses_averages = {};
+};
+
 struct Schema {
     std::string_view type;
     std::vector<Slot> inputs;
@@ -109,10 +123,14 @@ struct Schema {
     std::function<std::vector<TensorType>(const Checked&)> infer;
     /// Empty if the operator has no gradient.
     std::function<void(GradientMaker&)> make_gradient = {};
+    Traits traits = {};
 };
 
 /// Null if there is no such operator.
 const Schema* find_schema(std::string_view type);
+
+/// The traits of an operator; none of them if there is no such operator.
+const Traits& traits_of(std::string_view type);
 
 /// All operator types, sorted.
 std::vector<std::string> operator_types();

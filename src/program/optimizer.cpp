@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,15 +12,17 @@
 #include "program/dropout_step.hpp"
 #include "program/fed_rate.hpp"
 #include "program/settings_check.hpp"
+#include "program/update_attributes.hpp"
 
 namespace dtrain {
 namespace {
 
-using program::no_limit;
 using program::UpdateGradient;
 
-void check_setting(std::string_view name, double value, double min, double below) {
-    program::check_setting("optimizer", name, value, min, below);
+void check_setting(std::string_view name, double value, kernels::Limits limits) {
+    program::check_setting("optimizer", name, value,
+                           limits == kernels::Limits::positive ? program::above_zero : 0,
+                           limits == kernels::Limits::fraction ? 1 : program::no_limit);
 }
 
 // Data shared by all updates of an optimizer.
@@ -31,7 +34,7 @@ struct Updates {
 
 // Adds a state variable with the parameter's shape.
 std::string add_state(Program& program, const std::string& parameter, std::string_view suffix,
-                      double initial = 0) {
+                      double initial) {
     const auto& variable = program.variable(parameter);
     const auto name = fmt::format("{}.{}", parameter, suffix);
     program.add({.name = name,
@@ -50,7 +53,7 @@ std::string add_step(Program& program, const std::string& name) {
 
 // Appends an update that reads and writes the parameter and `state`, the slots with their variables.
 void append_update(const Updates& updates, const std::string& type, const UpdateGradient& gradient,
-                   const std::vector<Argument>& state, Attributes attributes, const std::string& step = "") {
+                   const std::vector<Argument>& state, Attributes attributes, const std::string& step) {
     Operator op{type,
                 {{"parameter", gradient.parameter}, {"gradient", gradient.gradient}},
                 {{"parameter", gradient.parameter}},
@@ -63,81 +66,37 @@ void append_update(const Updates& updates, const std::string& type, const Update
     updates.program.append(std::move(op));
 }
 
-void append(const Updates& updates, const Sgd& sgd) {
-    check_setting("learning_rate", sgd.learning_rate, 0, no_limit);
-    for (const auto& gradient : updates.gradients)
-        append_update(updates, "sgd", gradient, {}, {{"learning_rate", sgd.learning_rate}});
-}
-
-void append(const Updates& updates, const Momentum& momentum) {
-    check_setting("learning_rate", momentum.learning_rate, 0, no_limit);
-    check_setting("mu", momentum.mu, 0, 1);
-    for (const auto& gradient : updates.gradients)
-        append_update(updates, "momentum", gradient,
-                      {{"velocity", add_state(updates.program, gradient.parameter, "velocity")}},
-                      {{"learning_rate", momentum.learning_rate},
-                       {"mu", momentum.mu},
-                       {"nesterov", std::int64_t{momentum.nesterov}}});
-}
-
-void append(const Updates& updates, const Adagrad& adagrad) {
-    check_setting("learning_rate", adagrad.learning_rate, 0, no_limit);
-    check_setting("epsilon", adagrad.epsilon, 0, no_limit);
-    check_setting("initial", adagrad.initial, 0, no_limit);
-    for (const auto& gradient : updates.gradients)
-        append_update(
-            updates, "adagrad", gradient,
-            {{"squares", add_state(updates.program, gradient.parameter, "squares", adagrad.initial)}},
-            {{"learning_rate", adagrad.learning_rate}, {"epsilon", adagrad.epsilon}});
-}
-
-// For Adam and AdamW; `type_of` returns each parameter's operator type and its attributes.
-template <class Settings, class TypeOf>
-void append_adam(const Updates& updates, const Settings& adam, const TypeOf& type_of) {
-    check_setting("learning_rate", adam.learning_rate, 0, no_limit);
-    check_setting("beta1", adam.beta1, 0, 1);
-    check_setting("beta2", adam.beta2, 0, 1);
-    check_setting("epsilon", adam.epsilon, 0, no_limit);
-    const auto step = add_step(updates.program, "adam.step");
-    for (const auto& gradient : updates.gradients) {
-        Attributes attributes{{"learning_rate", adam.learning_rate},
-                              {"beta1", adam.beta1},
-                              {"beta2", adam.beta2},
-                              {"epsilon", adam.epsilon}};
-        const auto type = type_of(gradient.parameter, attributes);
-        const auto moment1 = add_state(updates.program, gradient.parameter, "moment1");
-        const auto moment2 = add_state(updates.program, gradient.parameter, "moment2");
-        append_update(updates, type, gradient, {{"moment1", moment1}, {"moment2", moment2}},
-                      std::move(attributes), step);
-    }
-}
-
-void append(const Updates& updates, const Adam& adam) {
-    append_adam(updates, adam, [](const std::string&, Attributes&) { return "adam"; });
-}
-
-void append(const Updates& updates, const AdamW& adamw) {
-    check_setting("weight_decay", adamw.weight_decay, 0, no_limit);
-    for (const auto& name : adamw.without_decay) updates.program.variable(name);
-    append_adam(updates, adamw, [&](const std::string& parameter, Attributes& attributes) {
-        if (std::ranges::find(adamw.without_decay, parameter) != adamw.without_decay.end()) return "adam";
-        attributes.emplace("weight_decay", adamw.weight_decay);
-        return "adamw";
+template <class Rule>
+void check_settings(const Program& program, const typename Rule::Settings& given) {
+    check_setting("learning_rate", given.learning_rate, Rule::limits_of_rate);
+    kernels::for_each_setting<Rule>([&](const auto& setting) {
+        if (setting.number != nullptr) check_setting(setting.name, given.*setting.number, setting.limits);
     });
+    if constexpr (requires { Rule::exceptions; })
+        for (const auto& name : given.*Rule::exceptions) program.variable(name);
 }
 
-void append(const Updates& updates, const Ftrl& ftrl) {
-    check_setting("learning_rate", ftrl.learning_rate, program::above_zero, no_limit);
-    check_setting("beta", ftrl.beta, program::above_zero, no_limit);
-    check_setting("l1", ftrl.l1, 0, no_limit);
-    check_setting("l2", ftrl.l2, 0, no_limit);
-    for (const auto& gradient : updates.gradients) {
-        const auto linear = add_state(updates.program, gradient.parameter, "linear");
-        const auto squares = add_state(updates.program, gradient.parameter, "squares");
-        append_update(
-            updates, "ftrl", gradient, {{"linear", linear}, {"squares", squares}},
-            {{"learning_rate", ftrl.learning_rate}, {"beta", ftrl.beta}, {"l1", ftrl.l1}, {"l2", ftrl.l2}});
-    }
+template <class Rule>
+std::vector<Argument> add_states(Program& program, const std::string& parameter,
+                                 const typename Rule::Settings& given) {
+    std::vector<Argument> states;
+    for (const auto slot : Rule::state)
+        states.push_back(
+            {std::string(slot), add_state(program, parameter, slot, kernels::initial_state<Rule>(given))});
+    return states;
+}
+
+template <class Rule>
+void append(const Updates& updates, const typename Rule::Settings& given) {
+    check_settings<Rule>(updates.program, given);
+    const auto step = Rule::counter.empty() ? "" : add_step(updates.program, std::string(Rule::counter));
+    for (const auto& gradient : updates.gradients)
+        kernels::with_rule(kernels::optimizer_for(given, gradient.parameter),
+                           [&]<class Own>(std::type_identity<Own>, const auto& own) {
+                               append_update(updates, std::string(Own::type), gradient,
+                                             add_states<Own>(updates.program, gradient.parameter, own),
+                                             program::update_attributes<Own>(own), step);
+                           });
 }
 
 // `rate` names the variable with the learning rate; "": it is an attribute with the optimizer's own rate.
@@ -153,7 +112,9 @@ void append_updates(Program& extended, const Optimizer& optimizer,
     program::regularise(extended, options, adjusted);
     if (const std::string step(program::dropout_step); extended.has(step))
         extended.append({"increment", {{"step", step}}, {{"step", step}}, {}});
-    std::visit([&](const auto& settings) { append({extended, adjusted, rate}, settings); }, optimizer);
+    kernels::with_rule(optimizer, [&]<class Rule>(std::type_identity<Rule>, const auto& given) {
+        append<Rule>({extended, adjusted, rate}, given);
+    });
 }
 
 }  // namespace

@@ -1,16 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
-
 #include "program/schemas.hpp"
 #include "program/server_link.hpp"
 
 namespace dtrain::program {
 namespace {
-
-constexpr std::array types{"send",      "send_barrier", "recv",        "fetch_barrier",
-                           "pull_rows", "push_rows",    "update_rows", "exchange_changes"};
 
 /// Blocks of whole rows, in order: number of rows and server of each.
 void expect_blocks(const Checked& op, const Shape& shape) {
@@ -45,7 +39,7 @@ Types infer_push_rows(const Checked& op) {
 }  // namespace
 
 bool needs_servers(std::string_view operator_type) {
-    return std::ranges::find(types, operator_type) != types.end();
+    return traits_of(operator_type).needs_servers;
 }
 
 std::vector<Schema> server_schemas() {
@@ -107,6 +101,7 @@ std::vector<Schema> server_schemas() {
                            if (op.whole("every") < 1) op.refuse_attribute("every", "1 or more");
                            return op.types_of("parameter");
                        }});
+    for (auto& schema : schemas) schema.traits.needs_servers = true;
     return schemas;
 }
 

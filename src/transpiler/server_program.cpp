@@ -3,21 +3,16 @@
 #include "transpiler/server_program.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/optimizer.hpp>
 
+#include "program/operators.hpp"
+
 namespace dtrain::transpiler {
 namespace {
-
-/// Whether each output element depends only on the input elements at the same index.
-bool is_element_wise(const Program& program, const Operator& op) {
-    constexpr std::array types{"clip_by_value", "l1_decay", "l2_decay"};
-    return program::is_update(program, op) || std::ranges::find(types, op.type) != types.end();
-}
 
 Variable renamed(Variable variable, const std::string& name) {
     variable.name = name;
@@ -112,7 +107,7 @@ class ServerProgram {
     }
 
     void append(const Operator& op, const VariableBlock* block) {
-        if (block != nullptr && block->count > 1 && !is_element_wise(program_, op))
+        if (block != nullptr && block->count > 1 && !program::traits_of(op.type).in_blocks)
             refuse(op, fmt::format("'{}', of which this server has block {} of {}", block->variable,
                                    block->number, block->count));
         Operator here = op;

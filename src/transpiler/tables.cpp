@@ -3,9 +3,12 @@
 #include "transpiler/tables.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "kernels/optimizer_info.hpp"
 
 namespace dtrain::transpiler {
 namespace {
@@ -21,17 +24,23 @@ double number(const Operator& op, std::string_view attribute) {
 
 /// The settings in an update operator.
 Optimizer optimizer_of(const Operator& op, const Program& program) {
-    const auto rate = number(op, "learning_rate");
-    if (op.type == "sgd") return Sgd{rate};
-    if (op.type == "momentum") return Momentum{rate, number(op, "mu"), is_set(op, "nesterov")};
-    if (op.type == "adagrad")
-        return Adagrad{rate, number(op, "epsilon"), program.variable(op.input("squares")).initializer.value};
-    if (op.type == "ftrl") return Ftrl{rate, number(op, "beta"), number(op, "l1"), number(op, "l2")};
-    const auto beta1 = number(op, "beta1");
-    const auto beta2 = number(op, "beta2");
-    const auto epsilon = number(op, "epsilon");
-    if (op.type == "adam") return Adam{rate, beta1, beta2, epsilon};
-    return AdamW{rate, beta1, beta2, epsilon, number(op, "weight_decay")};
+    Optimizer optimizer;
+    kernels::UpdateRules::for_each([&]<class Rule>(std::type_identity<Rule>) {
+        if (Rule::type != op.type) return;
+        typename Rule::Settings settings;
+        settings.learning_rate = number(op, "learning_rate");
+        for (const auto& setting : Rule::settings) {
+            if (setting.truth != nullptr)
+                settings.*setting.truth = is_set(op, setting.name);
+            else
+                settings.*setting.number = number(op, setting.name);
+        }
+        if constexpr (requires { Rule::initial; })
+            settings.*Rule::initial.number =
+                program.variable(op.input(Rule::state.front())).initializer.value;
+        optimizer = settings;
+    });
+    return optimizer;
 }
 
 DistributeTranspiler::Table table_of(const Program& program, const UpdatePart& part,

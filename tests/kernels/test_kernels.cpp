@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/element_loops.hpp"
 #include "kernels/kernel.hpp"
 #include "kernels/loops.hpp"
 
@@ -36,22 +37,26 @@ TensorView view(std::vector<std::int64_t>& values, Shape shape) {
     return {values.data(), std::move(shape), DataType::int64};
 }
 
+void run(std::string_view type, const std::vector<const float*>& inputs, float* out, std::size_t n) {
+    loops::element_loop<float>(type)(inputs.data(), out, n);
+}
+
 struct PlainLoop {
-    void (*loop)(const float*, float*, std::size_t);
+    const char* type;
     double (*exact)(double);
 };
 
 TEST(Loops, Activations) {
     const std::vector<PlainLoop> all{
-        {loops::relu, [](double x) { return x > 0 ? x : 0; }},
-        {loops::tanh, [](double x) { return std::tanh(x); }},
-        {loops::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+        {"relu", [](double x) { return x > 0 ? x : 0; }},
+        {"tanh", [](double x) { return std::tanh(x); }},
+        {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
     };
-    for (const auto& [loop, exact] : all) {
+    for (const auto& [type, exact] : all) {
         for (const auto n : lengths) {
             const auto x = noise(n, 12.0F, static_cast<unsigned>(n));
             std::vector<float> y(n);
-            loop(x.data(), y.data(), n);
+            run(type, {x.data()}, y.data(), n);
             for (std::size_t i = 0; i < n; ++i)
                 ASSERT_NEAR(y[i], exact(x[i]), 4e-7 * std::fabs(exact(x[i])) + 1e-30) << x[i];
         }
@@ -61,36 +66,36 @@ TEST(Loops, Activations) {
 TEST(Loops, ActivationsKeepTheirLimits) {
     const std::vector<float> x{-1e30F, -200.0F, -0.0F, 0.0F, 200.0F, 1e30F, 1e-20F};
     std::vector<float> y(x.size());
-    loops::tanh(x.data(), y.data(), x.size());
+    run("tanh", {x.data()}, y.data(), x.size());
     EXPECT_THAT(y, testing::ElementsAre(-1.0F, -1.0F, 0.0F, 0.0F, 1.0F, 1.0F, 1e-20F));
-    loops::sigmoid(x.data(), y.data(), x.size());
+    run("sigmoid", {x.data()}, y.data(), x.size());
     EXPECT_EQ(y[2], 0.5F);
     EXPECT_LT(y[0], 1e-30F);
     EXPECT_GE(y[0], 0.0F);
     EXPECT_EQ(y[5], 1.0F);
     const float nan = std::nanf("");
-    loops::tanh(&nan, y.data(), 1);
+    run("tanh", {&nan}, y.data(), 1);
     EXPECT_TRUE(std::isnan(y[0])) << "a broken model must show";
-    loops::sigmoid(&nan, y.data(), 1);
+    run("sigmoid", {&nan}, y.data(), 1);
     EXPECT_TRUE(std::isnan(y[0]));
 }
 
 TEST(Loops, ActivationGradients) {
     struct Case {
-        void (*loop)(const float*, const float*, float*, std::size_t);
+        const char* type;
         double (*slope)(double y);
     };
     const std::vector<Case> all{
-        {loops::relu_grad, [](double y) { return y > 0 ? 1.0 : 0.0; }},
-        {loops::tanh_grad, [](double y) { return 1 - y * y; }},
-        {loops::sigmoid_grad, [](double y) { return y * (1 - y); }},
+        {"relu_grad", [](double y) { return y > 0 ? 1.0 : 0.0; }},
+        {"tanh_grad", [](double y) { return 1 - y * y; }},
+        {"sigmoid_grad", [](double y) { return y * (1 - y); }},
     };
-    for (const auto& [loop, slope] : all) {
+    for (const auto& [type, slope] : all) {
         for (const auto n : lengths) {
             const auto y = noise(n, 1.0F, 2);
             const auto dy = noise(n, 1.0F, 3);
             std::vector<float> dx(n);
-            loop(y.data(), dy.data(), dx.data(), n);
+            run(type, {y.data(), dy.data()}, dx.data(), n);
             for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(dx[i], slope(y[i]) * dy[i], 1e-6);
         }
     }
@@ -132,7 +137,7 @@ TEST(Loops, ColumnSumsAndBias) {
             ASSERT_NEAR(sums[j], expected, 1e-5);
         }
         auto y = x;
-        loops::add_bias(bias.data(), y.data(), rows, columns);
+        loops::bias_loop<float>("")(bias.data(), y.data(), rows, columns);
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < columns; ++j)
                 ASSERT_EQ(y[i * columns + j], x[i * columns + j] + bias[j]);

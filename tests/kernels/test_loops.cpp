@@ -8,13 +8,19 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <dtrain/optimizer.hpp>
 
+#include "kernels/element_loops.hpp"
+#include "kernels/functions.hpp"
 #include "kernels/loops.hpp"
+#include "kernels/optimizer_info.hpp"
+#include "kernels/update_loops.hpp"
 
 namespace dtrain::kernels {
 namespace {
@@ -54,24 +60,43 @@ std::vector<std::uint32_t> bits_of(const Rows& rows) {
     return bits;
 }
 
-std::vector<Loop> all_loops() {
-    const auto factors = loops::adam_factors<float>(Adam{}, 0.01, 3);
-    const loops::FtrlFactors<float> ftrl{10, 0.5F, 0.01F, 0.02F};
+std::vector<Loop> loops_of_operators() {
+    std::vector<Loop> all;
+    for (const auto type : ElementOperators::types)
+        all.push_back({std::string(type), [loop = loops::element_loop<float>(type)](const auto& r, auto n) {
+                           const std::array<const float*, 3> inputs{r[3], r[1], r[2]};
+                           loop(inputs.data(), r[0], n);
+                       }});
+    for (const auto type : Activations::types)
+        all.push_back(
+            {"add_bias_" + std::string(type),
+             [loop = loops::bias_loop<float>(type)](const auto& r, auto n) { loop(r[3], r[0], 1, n); }});
+    return all;
+}
+
+/// In the third step.
+template <class Rule>
+Loop loop_of_update(const typename Rule::Settings& settings, const std::string& variant = "") {
+    const loops::Update<float> update = Rule::template update<float>(values_of<Rule>(settings), 0.1, 3);
+    return {std::string(Rule::type) + variant, [update](const auto& r, auto n) {
+                loops::update(update, r[0], {r[1], r[2]}, r[3], n);
+            }};
+}
+
+std::vector<Loop> loops_of_updates() {
+    std::vector<Loop> all{
+        loop_of_update<MomentumRule>({.mu = 0.8, .nesterov = true}, "_nesterov"),
+        loop_of_update<FtrlRule>({.beta = 0.5, .l1 = 0.01, .l2 = 0.02}, "_with_decay"),
+    };
+    UpdateRules::for_each(
+        [&]<class Rule>(std::type_identity<Rule>) { all.push_back(loop_of_update<Rule>({})); });
+    return all;
+}
+
+std::vector<Loop> other_loops() {
     return {
-        {"relu", [](const auto& r, auto n) { loops::relu(r[3], r[0], n); }},
-        {"tanh", [](const auto& r, auto n) { loops::tanh(r[3], r[0], n); }},
-        {"sigmoid", [](const auto& r, auto n) { loops::sigmoid(r[3], r[0], n); }},
-        {"relu_grad", [](const auto& r, auto n) { loops::relu_grad(r[1], r[3], r[0], n); }},
-        {"tanh_grad", [](const auto& r, auto n) { loops::tanh_grad(r[1], r[3], r[0], n); }},
-        {"sigmoid_grad", [](const auto& r, auto n) { loops::sigmoid_grad(r[1], r[3], r[0], n); }},
-        {"sqrt", [](const auto& r, auto n) { loops::sqrt(r[1], r[0], n); }},
-        {"sqrt_grad", [](const auto& r, auto n) { loops::sqrt_grad(r[1], r[3], r[0], n); }},
-        {"subtract", [](const auto& r, auto n) { loops::subtract(r[1], r[3], r[0], n); }},
-        {"multiply", [](const auto& r, auto n) { loops::multiply(r[1], r[3], r[0], n); }},
-        {"divide", [](const auto& r, auto n) { loops::divide(r[3], r[1], r[0], n); }},
-        {"divisor_grad", [](const auto& r, auto n) { loops::divisor_grad(r[1], r[2], r[3], r[0], n); }},
+        {"product", [](const auto& r, auto n) { loops::multiply(r[1], r[3], r[0], n); }},
         {"scale_and_shift", [](const auto& r, auto n) { loops::scale_and_shift(0.3F, 0.7F, r[3], r[0], n); }},
-        {"square_grad", [](const auto& r, auto n) { loops::square_grad(r[1], r[3], r[0], n); }},
         {"multiply_difference",
          [](const auto& r, auto n) { loops::multiply_difference(r[1], r[3], 0.3F, r[0], n); }},
         {"add_scaled", [](const auto& r, auto n) { loops::add_scaled(r[1], r[3], 0.3F, r[0], n); }},
@@ -83,16 +108,14 @@ std::vector<Loop> all_loops() {
         {"add", [](const auto& r, auto n) { loops::add(r[3], r[0], n); }},
         {"scale", [](const auto& r, auto n) { loops::scale(0.3F, r[3], r[0], n); }},
         {"exp_minus", [](const auto& r, auto n) { loops::exp_minus(0.3F, r[3], r[0], n); }},
-        {"add_bias_tanh", [](const auto& r, auto n) { loops::add_bias_tanh(r[3], r[0], 1, n); }},
-        {"add_bias_sigmoid", [](const auto& r, auto n) { loops::add_bias_sigmoid(r[3], r[0], 1, n); }},
-        {"sgd", [](const auto& r, auto n) { loops::sgd(r[0], r[3], n, 0.3F); }},
-        {"momentum", [](const auto& r, auto n) { loops::momentum(r[0], r[1], r[3], n, 0.3F, 0.9F); }},
-        {"nesterov", [](const auto& r, auto n) { loops::nesterov(r[0], r[1], r[3], n, 0.3F, 0.9F); }},
-        {"adagrad", [](const auto& r, auto n) { loops::adagrad(r[0], r[1], r[3], n, 0.3F, 1e-6F); }},
-        {"ftrl", [=](const auto& r, auto n) { loops::ftrl(r[0], r[2], r[1], r[3], n, ftrl); }},
-        {"adam", [=](const auto& r, auto n) { loops::adam(r[0], r[2], r[1], r[3], n, factors); }},
-        {"adamw", [=](const auto& r, auto n) { loops::adamw(r[0], r[2], r[1], r[3], n, factors, 0.99F); }},
     };
+}
+
+std::vector<Loop> all_loops() {
+    auto all = loops_of_operators();
+    for (auto& update : loops_of_updates()) all.push_back(std::move(update));
+    for (auto& loop : other_loops()) all.push_back(std::move(loop));
+    return all;
 }
 
 class OfElements : public testing::TestWithParam<Loop> {};

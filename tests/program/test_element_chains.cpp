@@ -11,7 +11,9 @@
 #include <dtrain/optimizer.hpp>
 
 #include "copy_of.hpp"
+#include "kernels/functions.hpp"
 #include "program/element_chains.hpp"
+#include "program/operators.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain {
@@ -131,6 +133,11 @@ TEST(ElementChains, AreNotMadeOfWhatFitsIntoABlock) {
     Program program;
     layers::relu(program, layers::tanh(program, layers::data(program, "x", {2, 1024})));
     EXPECT_TRUE(find_element_chains(program, no_barrier, {}).chains.empty());
+}
+
+TEST(ElementChains, MayHaveAllThatKernelsComputeElementByElement) {
+    for (const auto type : kernels::ElementOperators::types)
+        EXPECT_TRUE(program::traits_of(type).element_wise) << type;
 }
 
 }  // namespace

@@ -37,6 +37,17 @@ class Block {
         return together(value, value, Larger{});
     }
 
+    /// The first thread's value, returned to all threads; all of them must call it.
+    template <class Value>
+    __device__ Value of_first(const Value& value) const {
+        __shared__ Value first;
+        if (threadIdx.x == 0) first = value;
+        __syncthreads();
+        const Value result = first;
+        __syncthreads();  // before the next call writes
+        return result;
+    }
+
     /// Waits until all threads have arrived; what they wrote before is visible to all of them afterwards.
     __device__ void wait() const { __syncthreads(); }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <type_traits>
 
 #include "gpu/operators/chain.hpp"
 #include "gpu/operators/give.hpp"
@@ -18,29 +19,22 @@ struct Form {
     std::vector<std::string_view> slots;
 };
 
-const std::vector<Form>& forms() {
-    static const std::vector<Form> all{
-        {"bce_with_logits", Code::bce_with_logits, {"logits", "label"}},
-        {"bce_with_logits_grad", Code::bce_with_logits_grad, {"logits", "label", "out@grad"}},
-        {"divide", Code::divide, {"x", "y"}},
-        {"divide_grad_y", Code::divide_grad_y, {"y", "out", "out@grad"}},
+std::vector<Form> all_chain_forms() {
+    std::vector<Form> all{
         {"dropout", Code::dropout, {"x"}},
         {"fill_like", Code::fill, {}},
-        {"multiply", Code::multiply, {"x", "y"}},
-        {"relu", Code::relu, {"x"}},
-        {"relu_grad", Code::relu_grad, {"out", "out@grad"}},
         {"scale", Code::scale, {"x"}},
-        {"sigmoid", Code::sigmoid, {"x"}},
-        {"sigmoid_grad", Code::sigmoid_grad, {"out", "out@grad"}},
-        {"sqrt", Code::sqrt, {"x"}},
-        {"sqrt_grad", Code::sqrt_grad, {"out", "out@grad"}},
-        {"square", Code::square, {"x"}},
-        {"square_grad", Code::square_grad, {"x", "out@grad"}},
-        {"subtract", Code::subtract, {"x", "y"}},
         {"sum", Code::add, {"x"}},
-        {"tanh", Code::tanh, {"x"}},
-        {"tanh_grad", Code::tanh_grad, {"out", "out@grad"}},
     };
+    auto code = static_cast<std::uint8_t>(Code::function);
+    kernels::ElementOperators::for_each([&]<class Function>(std::type_identity<Function>) {
+        all.push_back({Function::type, Code{code++}, {Function::inputs.begin(), Function::inputs.end()}});
+    });
+    return all;
+}
+
+const std::vector<Form>& forms() {
+    static const auto all = all_chain_forms();
     return all;
 }
 

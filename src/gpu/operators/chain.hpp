@@ -6,34 +6,13 @@
 #include <cstdint>
 
 #include "gpu/operators/dropped.hpp"
-#include "gpu/operators/functions.hpp"
+#include "kernels/functions.hpp"
 
 /// Element-wise operators as steps of a program that each thread runs for its elements.
 namespace dtrain::gpu {
 
-enum class Code : std::uint8_t {
-    add,
-    bce_with_logits,
-    bce_with_logits_grad,
-    copy,
-    divide,
-    divide_grad_y,
-    dropout,
-    fill,
-    multiply,
-    relu,
-    relu_grad,
-    scale,
-    sigmoid,
-    sigmoid_grad,
-    sqrt,
-    sqrt_grad,
-    square,
-    square_grad,
-    subtract,
-    tanh,
-    tanh_grad,
-};
+/// What a step does, from `function` on: Code::function + n is the nth of kernels::ElementOperators.
+enum class Code : std::uint8_t { add, copy, dropout, fill, scale, function };
 
 /// Reads values of earlier steps, or of tensors, by their numbers.
 template <class Real>
@@ -75,47 +54,34 @@ struct Chain {
         switch (step.code) {
             case Code::add:
                 return x + values[step.y];
-            case Code::bce_with_logits:
-                return CrossEntropyWithLogits::value(x, values[step.y]);
-            case Code::bce_with_logits_grad:
-                return CrossEntropyWithLogitsGradient::value(x, values[step.y], values[step.z]);
             case Code::copy:
-            case Code::fill:
                 return x;
-            case Code::divide:
-                return Over::value(x, values[step.y]);
-            case Code::divide_grad_y:
-                return DivisorGradient::value(x, values[step.y], values[step.z]);
             case Code::dropout:
                 return dropped[step.y].has_element(i) ? Real(0) : x * step.a;
-            case Code::multiply:
-                return Times::value(x, values[step.y]);
-            case Code::relu:
-                return Relu::value(x);
-            case Code::relu_grad:
-                return Relu::gradient(x, values[step.y]);
             case Code::scale:
                 return step.a * x + step.b;
-            case Code::sigmoid:
-                return Sigmoid::value(x);
-            case Code::sigmoid_grad:
-                return Sigmoid::gradient(x, values[step.y]);
-            case Code::sqrt:
-                return Sqrt::value(x);
-            case Code::sqrt_grad:
-                return Sqrt::gradient(x, values[step.y]);
-            case Code::square:
-                return x * x;
-            case Code::square_grad:
-                return SquareGradient::value(x, values[step.y]);
-            case Code::subtract:
-                return Minus::value(x, values[step.y]);
-            case Code::tanh:
-                return Tanh::value(x);
-            case Code::tanh_grad:
-                return Tanh::gradient(x, values[step.y]);
+            default:
+                return of_function<0, kernels::ElementOperators::size>(step, values);
         }
-        return x;
+    }
+
+    /// Finds the function among those from `begin` to `end` by halves.
+    template <std::size_t begin, std::size_t end>
+    ON_DEVICE static Real of_function(const ChainStep<Real>& step, const Real* values) {
+        if constexpr (end - begin == 1) {
+            using Function = kernels::ElementOperators::at<begin>;
+            if constexpr (Function::inputs.size() == 1)
+                return Function::value(values[step.x]);
+            else if constexpr (Function::inputs.size() == 2)
+                return Function::value(values[step.x], values[step.y]);
+            else
+                return Function::value(values[step.x], values[step.y], values[step.z]);
+        } else {
+            constexpr auto middle = (begin + end) / 2;
+            return static_cast<std::size_t>(step.code) < static_cast<std::size_t>(Code::function) + middle
+                       ? of_function<begin, middle>(step, values)
+                       : of_function<middle, end>(step, values);
+        }
     }
 };
 

@@ -1,36 +1,29 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
+#include <type_traits>
 
-#include "gpu/operators/functions.hpp"
 #include "gpu/operators/give.hpp"
 #include "gpu/operators/loss_gradient.hpp"
+#include "kernels/functions.hpp"
 
 namespace dtrain::gpu {
 namespace {
 
 template <class Real, class Function>
-struct OfTwo {
-    const Real* x;
-    const Real* y;
-    Real* out;
-    ON_DEVICE void operator()(std::size_t i) const { out[i] = Function::value(x[i], y[i]); }
-};
+struct EachElement {
+    static constexpr std::size_t arity = Function::inputs.size();
 
-template <class Real, class Function>
-struct OfThree {
-    const Real* x;
-    const Real* y;
-    const Real* z;
+    const Real* inputs[arity];
     Real* out;
-    ON_DEVICE void operator()(std::size_t i) const { out[i] = Function::value(x[i], y[i], z[i]); }
-};
 
-template <class Real>
-struct Square {
-    const Real* x;
-    Real* out;
-    ON_DEVICE void operator()(std::size_t i) const { out[i] = x[i] * x[i]; }
+    ON_DEVICE void operator()(std::size_t i) const {
+        if constexpr (arity == 1)
+            out[i] = Function::value(inputs[0][i]);
+        else if constexpr (arity == 2)
+            out[i] = Function::value(inputs[0][i], inputs[1][i]);
+        else
+            out[i] = Function::value(inputs[0][i], inputs[1][i], inputs[2][i]);
+    }
 };
 
 template <class Real>
@@ -82,45 +75,14 @@ std::unique_ptr<Kernel> make_sum_of_inputs(KernelContext& context, const KernelA
     });
 }
 
-constexpr char x[] = "x";
-constexpr char y[] = "y";
-constexpr char out[] = "out";
-constexpr char label[] = "label";
-constexpr char logits[] = "logits";
-constexpr char out_grad[] = "out@grad";
-constexpr char x_grad[] = "x@grad";
-constexpr char y_grad[] = "y@grad";
-constexpr char logits_grad[] = "logits@grad";
-
-template <class Real, class Function, const char* a, const char* b, const char* to>
-std::unique_ptr<Kernel> make_of_two(KernelContext& context, const KernelArguments& arguments) {
-    const auto result = arguments.out<Real>(to);
-    return kernel_for_each(
-        context, result.size(),
-        OfTwo<Real, Function>{arguments.in<Real>(a).data(), arguments.in<Real>(b).data(), result.data()});
-}
-
-template <class Real, class Function, const char* a, const char* b, const char* c, const char* to>
-std::unique_ptr<Kernel> make_of_three(KernelContext& context, const KernelArguments& arguments) {
-    const auto result = arguments.out<Real>(to);
-    return kernel_for_each(context, result.size(),
-                           OfThree<Real, Function>{arguments.in<Real>(a).data(), arguments.in<Real>(b).data(),
-                                                   arguments.in<Real>(c).data(), result.data()});
-}
-
-template <class Function, const char* a, const char* b, const char* to>
-constexpr Factory of_two =
-    by_type<make_of_two<float, Function, a, b, to>, make_of_two<double, Function, a, b, to>>;
-
-template <class Function, const char* a, const char* b, const char* c, const char* to>
-constexpr Factory of_three =
-    by_type<make_of_three<float, Function, a, b, c, to>, make_of_three<double, Function, a, b, c, to>>;
-
-template <class Real>
-std::unique_ptr<Kernel> make_square(KernelContext& context, const KernelArguments& arguments) {
-    const auto result = arguments.out<Real>("out");
-    return kernel_for_each(context, result.size(),
-                           Square<Real>{arguments.in<Real>("x").data(), result.data()});
+template <class Function, class Real>
+std::unique_ptr<Kernel> make_element_wise(KernelContext& context, const KernelArguments& arguments) {
+    EachElement<Real, Function> body{};
+    for (std::size_t i = 0; i < body.arity; ++i)
+        body.inputs[i] = arguments.in<Real>(Function::inputs[i]).data();
+    const auto out = arguments.out<Real>(Function::output);
+    body.out = out.data();
+    return kernel_for_each(context, out.size(), body);
 }
 
 template <class Real>
@@ -147,21 +109,17 @@ std::unique_ptr<Kernel> make_loss_gradient(KernelContext& context, const KernelA
 }  // namespace
 
 Entries element_wise_kernels() {
-    return {
-        {"bce_with_logits", of_two<CrossEntropyWithLogits, logits, label, out>},
-        {"bce_with_logits_grad",
-         of_three<CrossEntropyWithLogitsGradient, logits, label, out_grad, logits_grad>},
-        {"divide", of_two<Over, x, y, out>},
-        {"divide_grad_y", of_three<DivisorGradient, y, out, out_grad, y_grad>},
+    Entries entries{
         {"fill_like", by_type<make_fill<float>, make_fill<double>>},
         {"loss_gradient", by_type<make_loss_gradient<float>, make_loss_gradient<double>>},
-        {"multiply", of_two<Times, x, y, out>},
         {"scale", by_type<make_scale<float>, make_scale<double>>},
-        {"square", by_type<make_square<float>, make_square<double>>},
-        {"square_grad", of_two<SquareGradient, x, out_grad, x_grad>},
-        {"subtract", of_two<Minus, x, y, out>},
         {"sum", by_type<make_sum_of_inputs<float>, make_sum_of_inputs<double>>},
     };
+    kernels::ElementOperators::for_each([&]<class Function>(std::type_identity<Function>) {
+        entries.push_back({Function::type,
+                           by_type<make_element_wise<Function, float>, make_element_wise<Function, double>>});
+    });
+    return entries;
 }
 
 }  // namespace dtrain::gpu

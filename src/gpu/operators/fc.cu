@@ -6,8 +6,8 @@
 #include "gpu/operators/bfloat16.hpp"
 #include "gpu/operators/column_sums.hpp"
 #include "gpu/operators/float16.hpp"
-#include "gpu/operators/functions.hpp"
 #include "gpu/operators/weight_product.hpp"
+#include "kernels/functions.hpp"
 
 namespace dtrain::gpu {
 namespace {
@@ -103,6 +103,13 @@ std::unique_ptr<Kernel> kernel_of_product(KernelContext& context, Product produc
         [&stream = context.stream, product = std::move(product)] { product.run(stream); });
 }
 
+struct NoActivation {
+    template <class Real>
+    ON_DEVICE static Real value(Real x) {
+        return x;
+    }
+};
+
 template <class Real, class Function>
 struct AddBias {
     const Real* bias;
@@ -134,18 +141,26 @@ std::unique_ptr<Kernel> make_finished_fc(KernelContext& context, const KernelArg
                          matrix(arguments.output("out")), finish, arguments.input("bias").data));
 }
 
+template <class Function, class Real>
+std::unique_ptr<Kernel> make_fc_with(KernelContext& context, const KernelArguments& arguments) {
+    if constexpr (std::is_same_v<Real, float>) {  // the library fuses only this type
+        if constexpr (std::is_same_v<Function, NoActivation>)
+            return make_finished_fc(context, arguments, Finish::add_bias);
+        else if constexpr (std::is_same_v<Function, kernels::Relu>)
+            return make_finished_fc(context, arguments, Finish::add_bias_relu);
+    }
+    return make_fc_with_pass<Real, Function>(context, arguments);
+}
+
 template <class Real>
 std::unique_ptr<Kernel> make_fc(KernelContext& context, const KernelArguments& arguments) {
     const auto activation = arguments.text("activation");
-    constexpr bool is_finished = std::is_same_v<Real, float>;  // the library fuses only this type
-    if (activation == "relu")
-        return is_finished ? make_finished_fc(context, arguments, Finish::add_bias_relu)
-                           : make_fc_with_pass<Real, Relu>(context, arguments);
-    if (activation == "tanh") return make_fc_with_pass<Real, Tanh>(context, arguments);
-    if (activation == "sigmoid") return make_fc_with_pass<Real, Sigmoid>(context, arguments);
-    if (!activation.empty()) throw Error("there is no activation '" + activation + "'");
-    return is_finished ? make_finished_fc(context, arguments, Finish::add_bias)
-                       : make_fc_with_pass<Real, Nothing>(context, arguments);
+    Factory make = activation.empty() ? make_fc_with<NoActivation, Real> : nullptr;
+    kernels::Activations::for_each([&]<class Function>(std::type_identity<Function>) {
+        if (Function::type == activation) make = make_fc_with<Function, Real>;
+    });
+    if (make == nullptr) throw Error("there is no activation '" + activation + "'");
+    return make(context, arguments);
 }
 
 Product weight_product(KernelContext& context, const KernelArguments& arguments) {

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 
 #include "gpu/operators/column_sums.hpp"
 #include "gpu/operators/cross_entropy.hpp"
-#include "gpu/operators/functions.hpp"
 #include "gpu/operators/in_turn.hpp"
 #include "gpu/operators/joined.hpp"
 #include "gpu/operators/loss_gradient.hpp"
 #include "gpu/operators/rows.hpp"
 #include "gpu/operators/sums.hpp"
 #include "gpu/operators/weight_product.hpp"
+#include "kernels/functions.hpp"
 
 namespace dtrain::gpu {
 namespace {
@@ -34,13 +35,13 @@ std::unique_ptr<Kernel> one_by_one(KernelContext& context, const Links& links) {
 /// A gradient that is computed and stored while its columns are summed.
 template <class Real, class Function>
 struct GradientTerms {
-    const Real* y;
+    const Real* read;  // the activation's result, or its argument
     const Real* dy;
     Real* dx;
     std::size_t columns;
     ON_DEVICE Real operator()(std::size_t row, std::size_t column) const {
         const std::size_t i = row * columns + column;
-        const Real gradient = Function::gradient(y[i], dy[i]);
+        const Real gradient = Function::gradient(read[i], dy[i]);
         dx[i] = gradient;
         return gradient;
     }
@@ -56,16 +57,16 @@ std::unique_ptr<Kernel> make_activation_and_weight(KernelContext& context, const
     const auto dbias = weight.out<Real>("bias@grad");
     if (dx.size() > most || weight.input("out@grad").data != dx.data()) return one_by_one(context, links);
     const auto columns = dbias.size();
-    return kernels::kernel_of(
-        [&stream = context.stream,
-         sums = ColumnSums<Real, GradientTerms<Real, Function>>(
-             dx.size() / columns, columns,
-             {activation.in<Real>("out").data(), activation.in<Real>("out@grad").data(), dx.data(), columns},
-             dbias.data()),
-         product = std::shared_ptr(make_weight_product(context, weight))] {
-            sums.run(stream);
-            product->run();
-        });
+    return kernels::kernel_of([&stream = context.stream,
+                               sums = ColumnSums<Real, GradientTerms<Real, Function>>(
+                                   dx.size() / columns, columns,
+                                   {activation.in<Real>(Function::gradient_reads).data(),
+                                    activation.in<Real>("out@grad").data(), dx.data(), columns},
+                                   dbias.data()),
+                               product = std::shared_ptr(make_weight_product(context, weight))] {
+        sums.run(stream);
+        product->run();
+    });
 }
 
 /// A classifier's complete loss and its gradient with respect to the logits, in one block.
@@ -135,15 +136,8 @@ struct JoinedForm {
     Make of_double;
 };
 
-template <class Function>
-JoinedForm activation_form(std::string_view type) {
-    return {{type, "fc_grad_weight"},
-            make_activation_and_weight<float, Function>,
-            make_activation_and_weight<double, Function>};
-}
-
-const std::vector<JoinedForm>& joined_forms() {
-    static const std::vector<JoinedForm> all{
+std::vector<JoinedForm> all_joined_forms() {
+    std::vector<JoinedForm> all{
         {{"softmax_with_cross_entropy", "mean", "loss_gradient", "mean_grad",
           "softmax_with_cross_entropy_grad"},
          make_loss<float>,
@@ -152,10 +146,17 @@ const std::vector<JoinedForm>& joined_forms() {
           "softmax_with_cross_entropy_grad", "fc_grad_weight"},
          make_loss_and_weight<float>,
          make_loss_and_weight<double>},
-        activation_form<Relu>("relu_grad"),
-        activation_form<Sigmoid>("sigmoid_grad"),
-        activation_form<Tanh>("tanh_grad"),
     };
+    kernels::Activations::for_each([&]<class Function>(std::type_identity<Function>) {
+        all.push_back({{Function::gradient_type, "fc_grad_weight"},
+                       make_activation_and_weight<float, Function>,
+                       make_activation_and_weight<double, Function>});
+    });
+    return all;
+}
+
+const std::vector<JoinedForm>& joined_forms() {
+    static const auto all = all_joined_forms();
     return all;
 }
 

@@ -41,6 +41,11 @@ class Block {
         return together(value, [](Value a, Value b) { return std::max(a, b); });
     }
 
+    template <class Value>
+    Value of_first(const Value& value) const {
+        return together(value, [](const Value& first, const Value& /*other*/) { return first; });
+    }
+
     void wait() const {
         if (threads() > 1) ::pthread_barrier_wait(&team_->barrier);
     }

@@ -109,7 +109,8 @@ void LocalRows::add_gradients(Rows rows, std::span<const float> gradients) {
 }
 
 void LocalRows::update(double learning_rate, std::int64_t step) {
-    const auto apply = [&](const auto& decay, const auto& rule) {
+    const RowUpdate rule(optimizer_, learning_rate, step);
+    const auto apply = [&](const auto& decay) {
         for (std::size_t i = 0; i < step_rows_.size(); ++i) {
             const auto [header, weights, base, state] = parts_of(step_rows_[i]);
             rule(weights, state, regularised(decay, &step_gradients_[i * width_], weights, decayed_), width_);
@@ -117,7 +118,7 @@ void LocalRows::update(double learning_rate, std::int64_t step) {
             if (std::exchange(header->changed, 1) == 0) changed_.push_back(step_rows_[i]);
         }
     };
-    std::visit(apply, regularisation_, row_update(optimizer_, learning_rate, step));
+    std::visit(apply, regularisation_);
     step_rows_.clear();
     step_gradients_.clear();
 }

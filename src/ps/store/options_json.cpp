@@ -3,10 +3,13 @@
 #include "ps/store/options_json.hpp"
 
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "kernels/optimizer_info.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -23,44 +26,18 @@ json to_json(const NormalRow& row) {
     return {{"kind", "normal"}, {"standard_deviation", row.standard_deviation}};
 }
 
-json to_json(const Sgd& sgd) {
-    return {{"kind", "sgd"}, {"learning_rate", sgd.learning_rate}};
-}
-json to_json(const Momentum& momentum) {
-    return {{"kind", "momentum"},
-            {"learning_rate", momentum.learning_rate},
-            {"mu", momentum.mu},
-            {"nesterov", momentum.nesterov}};
-}
-json to_json(const Adagrad& adagrad) {
-    return {{"kind", "adagrad"},
-            {"learning_rate", adagrad.learning_rate},
-            {"epsilon", adagrad.epsilon},
-            {"initial", adagrad.initial}};
-}
-template <class Settings>
-json adam_json(const char* kind, const Settings& adam) {
-    return {{"kind", kind},
-            {"learning_rate", adam.learning_rate},
-            {"beta1", adam.beta1},
-            {"beta2", adam.beta2},
-            {"epsilon", adam.epsilon}};
-}
-json to_json(const Adam& adam) {
-    return adam_json("adam", adam);
-}
-json to_json(const AdamW& adam) {
-    auto out = adam_json("adamw", adam);
-    out["weight_decay"] = adam.weight_decay;
-    out["without_decay"] = adam.without_decay;
+json to_json(const Optimizer& optimizer) {
+    json out;
+    kernels::with_rule(optimizer, [&]<class Rule>(std::type_identity<Rule>, const auto& settings) {
+        out = {{"kind", Rule::type}, {"learning_rate", settings.learning_rate}};
+        kernels::for_each_setting<Rule>([&](const auto& setting) {
+            out[std::string(setting.name)] =
+                setting.truth != nullptr ? json(settings.*setting.truth) : json(settings.*setting.number);
+        });
+        if constexpr (requires { Rule::exceptions; })
+            out[std::string(Rule::exceptions_name)] = settings.*Rule::exceptions;
+    });
     return out;
-}
-json to_json(const Ftrl& ftrl) {
-    return {{"kind", "ftrl"},
-            {"learning_rate", ftrl.learning_rate},
-            {"beta", ftrl.beta},
-            {"l1", ftrl.l1},
-            {"l2", ftrl.l2}};
 }
 
 json to_json(NoDecay /*decay*/) {
@@ -116,29 +93,24 @@ RowInitializer initializer_from(const json& value) {
     refuse(kind);
 }
 
-template <class Settings>
-Settings adam_from(const json& value) {
-    Settings adam;
-    adam.learning_rate = number(value, "learning_rate");
-    adam.beta1 = number(value, "beta1");
-    adam.beta2 = number(value, "beta2");
-    adam.epsilon = number(value, "epsilon");
-    return adam;
-}
-
 Optimizer optimizer_from(const json& value) {
-    const auto kind = kind_of(value);
-    const auto rate = number(value, "learning_rate");
-    if (kind == "sgd") return Sgd{rate};
-    if (kind == "momentum") return Momentum{rate, number(value, "mu"), value.at("nesterov").get<bool>()};
-    if (kind == "adagrad") return Adagrad{rate, number(value, "epsilon"), number(value, "initial")};
-    if (kind == "ftrl") return Ftrl{rate, number(value, "beta"), number(value, "l1"), number(value, "l2")};
-    if (kind == "adam") return adam_from<Adam>(value);
-    if (kind != "adamw") refuse(kind);
-    auto adam = adam_from<AdamW>(value);
-    adam.weight_decay = number(value, "weight_decay");
-    adam.without_decay = value.at("without_decay").get<std::vector<std::string>>();
-    return adam;
+    std::optional<Optimizer> optimizer;
+    kernels::UpdateRules::for_each([&]<class Rule>(std::type_identity<Rule>) {
+        if (Rule::type != kind_of(value)) return;
+        typename Rule::Settings settings;
+        settings.learning_rate = number(value, "learning_rate");
+        kernels::for_each_setting<Rule>([&](const auto& setting) {
+            if (setting.truth != nullptr)
+                value.at(std::string(setting.name)).get_to(settings.*setting.truth);
+            else
+                value.at(std::string(setting.name)).get_to(settings.*setting.number);
+        });
+        if constexpr (requires { Rule::exceptions; })
+            value.at(std::string(Rule::exceptions_name)).get_to(settings.*Rule::exceptions);
+        optimizer = std::move(settings);
+    });
+    if (!optimizer) refuse(kind_of(value));
+    return *optimizer;
 }
 
 Regularisation regularisation_from(const json& value) {
@@ -197,7 +169,7 @@ TableOptions options_from(const json& value) {
 }
 
 std::string layout_of(const TableOptions& options) {
-    return fmt::format("width {}, {}, {} statistics", options.width, kind_of(to_json(options.optimizer)),
+    return fmt::format("width {}, {}, {} statistics", options.width, kernels::name_of(options.optimizer),
                        options.statistics ? "with" : "no");
 }
 

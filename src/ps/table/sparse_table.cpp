@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/initial_value.hpp"
+#include "kernels/optimizer_info.hpp"
 #include "ps/table/row_update.hpp"
 
 namespace dtrain::ps {
@@ -31,11 +32,7 @@ std::size_t arenas_for(std::size_t row_bytes, std::size_t memory) {
 
 TableOptions checked(TableOptions options) {
     check(options);
-    // AdamW without decay is Adam.
-    if (const auto* adamw = std::get_if<AdamW>(&options.optimizer);
-        adamw != nullptr &&
-        std::ranges::find(adamw->without_decay, options.name) != adamw->without_decay.end())
-        options.optimizer = Adam{adamw->learning_rate, adamw->beta1, adamw->beta2, adamw->epsilon};
+    options.optimizer = kernels::optimizer_for(options.optimizer, options.name);
     return options;
 }
 
@@ -207,7 +204,7 @@ void SparseTable::push(GradientParts parts, const UpdateTime& time, bool has_eac
         throw;
     }
     const auto rate = time.learning_rate.value_or(learning_rate_of(options_.optimizer));
-    const auto update = row_update(options_.optimizer, rate, time.step);
+    const RowUpdate update(options_.optimizer, rate, time.step);
     for (const auto& part : whole) apply(part, update);
 }
 

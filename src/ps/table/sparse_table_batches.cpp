@@ -163,14 +163,14 @@ void SparseTable::push_together(std::span<const std::int64_t> ids, const Step& s
 
 void SparseTable::apply(const GradientBatch& batch, const RowUpdate& update) {
     std::visit(
-        [&](const auto& update_row, const auto& decay) {
-            const RowStep step(layout_, batch, day_, update_row, decay);
+        [&](const auto& decay) {
+            const RowStep step(layout_, batch, day_, update, decay);
             if (is_shared(batch.ids.size()))
                 push_together(batch.ids, step);
             else
                 push_serial(batch.ids, step);
         },
-        update, options_.regularisation);
+        options_.regularisation);
 }
 
 }  // namespace dtrain::ps

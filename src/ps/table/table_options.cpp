@@ -4,8 +4,11 @@
 
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 #include <fmt/format.h>
+
+#include "kernels/optimizer_info.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -31,31 +34,20 @@ class Check {
                 fmt::format("table '{}': {} is {}, expected at least {}", table_, option, value, min));
     }
 
-    void operator()(const Sgd& sgd) const { at_least("learning_rate", sgd.learning_rate, 0); }
-
-    void operator()(const Momentum& momentum) const {
-        at_least("learning_rate", momentum.learning_rate, 0);
-        range("mu", momentum.mu, 0, below_one);
+    void setting(std::string_view option, double value, kernels::Limits limits) const {
+        if (limits == kernels::Limits::fraction)
+            range(option, value, 0, below_one);
+        else
+            at_least(option, value, limits == kernels::Limits::positive ? above_zero : 0);
     }
 
-    void operator()(const Adagrad& adagrad) const {
-        at_least("learning_rate", adagrad.learning_rate, 0);
-        at_least("epsilon", adagrad.epsilon, 0);
-        at_least("initial", adagrad.initial, 0);
-    }
-
-    void operator()(const Adam& adam) const { betas(adam); }
-
-    void operator()(const AdamW& adam) const {
-        betas(adam);
-        at_least("weight_decay", adam.weight_decay, 0);
-    }
-
-    void operator()(const Ftrl& ftrl) const {
-        at_least("learning_rate", ftrl.learning_rate, above_zero);
-        at_least("beta", ftrl.beta, above_zero);
-        at_least("l1", ftrl.l1, 0);
-        at_least("l2", ftrl.l2, 0);
+    void optimizer(const Optimizer& optimizer) const {
+        kernels::with_rule(optimizer, [&]<class Rule>(std::type_identity<Rule>, const auto& given) {
+            setting("learning_rate", given.learning_rate, Rule::limits_of_rate);
+            kernels::for_each_setting<Rule>([&](const auto& each) {
+                if (each.number != nullptr) setting(each.name, given.*each.number, each.limits);
+            });
+        });
     }
 
     void operator()(NoDecay /*decay*/) const {}
@@ -87,14 +79,6 @@ class Check {
     static constexpr double above_zero = 1e-30;
     static constexpr double below_one = 1 - 1e-12;
 
-    template <class Settings>
-    void betas(const Settings& adam) const {
-        at_least("learning_rate", adam.learning_rate, 0);
-        range("beta1", adam.beta1, 0, below_one);
-        range("beta2", adam.beta2, 0, below_one);
-        at_least("epsilon", adam.epsilon, 0);
-    }
-
     const std::string& table_;
 };
 
@@ -104,7 +88,7 @@ void check(const TableOptions& options) {
     constexpr std::size_t max_width = std::size_t{1} << 20U;
     const Check check(options.name);
     check.range("width", static_cast<double>(options.width), 1, static_cast<double>(max_width));
-    std::visit(check, options.optimizer);
+    check.optimizer(options.optimizer);
     std::visit(check, options.regularisation);
     std::visit(check, options.admission);
     if (options.statistics) check(*options.statistics);

@@ -17,6 +17,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "io/read_dataset.hpp"
+#include "kernels/functions.hpp"
 #include "worker/native/job_clicks.hpp"
 #include "worker/native/job_rows.hpp"
 #include "worker/native/job_section.hpp"
@@ -76,7 +77,9 @@ ModelSettings read_model(const Section& top) {
                                             key));
     }
     settings.hidden = model.wholes("hidden", settings.hidden, 1, max_size);
-    settings.activation = model.one_of("activation", settings.activation, {"relu", "tanh", "sigmoid"});
+    settings.activation =
+        model.one_of("activation", settings.activation,
+                     {kernels::Activations::types.begin(), kernels::Activations::types.end()});
     settings.embedding = model.whole("embedding", settings.embedding, 1, max_size);
     settings.dict_size = model.whole("dict_size", settings.dict_size, 1, max_dict_size);
     return settings;
@@ -290,10 +293,6 @@ std::string name_of(const Decay& decay) {
                                       "polynomial", "piecewise",   "cosine",      "noam"};
     static_assert(names.size() == std::variant_size_v<Decay>);
     return names[decay.index()];
-}
-
-double learning_rate_of(const Optimizer& optimizer) {
-    return std::visit([](const auto& settings) { return settings.learning_rate; }, optimizer);
 }
 
 }  // namespace dtrain::native

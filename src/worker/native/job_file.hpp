@@ -26,7 +26,7 @@
 #include <dtrain/state_checkpoints.hpp>
 #include <dtrain/variable_block.hpp>
 
-#include "model/optimizer_name.hpp"
+#include "kernels/optimizer_info.hpp"
 #include "report/outputs.hpp"
 
 namespace dtrain::native {
@@ -143,8 +143,8 @@ std::string name_of(ModelKind kind);
 /// "repeat", "random" or "drop".
 std::string name_of(LastBatch last_batch);
 
-using model::name_of;  // for an Optimizer
-double learning_rate_of(const Optimizer& optimizer);
+using kernels::learning_rate_of;
+using kernels::name_of;  // for an Optimizer
 
 /// "constant", "cosine", ...
 std::string name_of(const Decay& decay);

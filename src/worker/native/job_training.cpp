@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/optimizer_info.hpp"
 #include "worker/native/job_products.hpp"
 
 namespace dtrain::native {
@@ -60,47 +61,46 @@ void refuse_others_keys(const Section& section, const std::string& what, const s
     }
 }
 
-const Choices optimizers{{"adagrad", {"epsilon", "initial"}},
-                         {"adam", {"beta1", "beta2", "epsilon"}},
-                         {"adamw", {"beta1", "beta2", "epsilon", "weight_decay"}},
-                         {"ftrl", {"beta", "l1", "l2"}},
-                         {"momentum", {"momentum", "nesterov"}},
-                         {"sgd", {}}};
+Choices all_optimizers() {
+    Choices optimizers;
+    kernels::UpdateRules::for_each([&]<class Rule>(std::type_identity<Rule>) {
+        auto& keys = optimizers[std::string(Rule::type)];
+        kernels::for_each_setting<Rule>([&](const auto& setting) { keys.emplace_back(setting.key()); });
+    });
+    return optimizers;
+}
 
-template <class Settings>
-Settings read_moments(const Section& train) {
-    Settings settings;
-    settings.beta1 = train.number("beta1", settings.beta1, fraction);
-    settings.beta2 = train.number("beta2", settings.beta2, fraction);
-    settings.epsilon = train.number("epsilon", settings.epsilon, positive);
-    return settings;
+const Choices optimizers = all_optimizers();
+
+const Range& range_of(kernels::Limits limits) {
+    switch (limits) {
+        case kernels::Limits::positive:
+            return positive;
+        case kernels::Limits::fraction:
+            return fraction;
+        case kernels::Limits::not_negative:
+            break;
+    }
+    return not_negative;
 }
 
 Optimizer read_kind(const Section& train, const std::string& name) {
-    if (name == "sgd") return Sgd{};
-    if (name == "adam") return read_moments<Adam>(train);
-    if (name == "adamw") {
-        auto settings = read_moments<AdamW>(train);
-        settings.weight_decay = train.number("weight_decay", settings.weight_decay, not_negative);
-        return settings;
-    }
-    if (name == "momentum") {
-        Momentum settings;
-        settings.mu = train.number("momentum", settings.mu, fraction);
-        settings.nesterov = train.truth("nesterov", settings.nesterov);
-        return settings;
-    }
-    if (name == "adagrad") {
-        Adagrad settings;
-        settings.epsilon = train.number("epsilon", settings.epsilon, positive);
-        settings.initial = train.number("initial", settings.initial, not_negative);
-        return settings;
-    }
-    Ftrl settings;
-    settings.beta = train.number("beta", settings.beta, positive);
-    settings.l1 = train.number("l1", settings.l1, not_negative);
-    settings.l2 = train.number("l2", settings.l2, not_negative);
-    return settings;
+    Optimizer optimizer;
+    kernels::UpdateRules::for_each([&]<class Rule>(std::type_identity<Rule>) {
+        if (Rule::type != name) return;
+        typename Rule::Settings settings;
+        kernels::for_each_setting<Rule>([&](const auto& setting) {
+            if (setting.truth != nullptr) {
+                auto& truth = settings.*setting.truth;
+                truth = train.truth(setting.key(), truth);
+            } else {
+                auto& number = settings.*setting.number;
+                number = train.number(setting.key(), number, range_of(setting.limits_of_key()));
+            }
+        });
+        optimizer = settings;
+    });
+    return optimizer;
 }
 
 Optimizer read_optimizer(const Section& train) {
@@ -257,11 +257,11 @@ void refuse_beside_local_sgd(const Section& train, const TrainSettings& settings
             "local_sgd",
             "'local_sgd' and matmul = \"float16\" exclude each other: with a scaled loss steps are left "
             "out, on each rank other ones; use \"bfloat16\" or \"float32\"");
-    if (std::holds_alternative<Ftrl>(settings.optimizer))
-        train.fail(
-            "local_sgd",
-            "'local_sgd' and optimizer = \"ftrl\" exclude each other: FTRL makes parameters of its sums "
-            "alone, which stay each rank's own");
+    kernels::with_rule(settings.optimizer, [&]<class Rule>(std::type_identity<Rule>, const auto&) {
+        if (!Rule::refuses_averages.empty())
+            train.fail("local_sgd", fmt::format("'local_sgd' and optimizer = \"{}\" exclude each other: {}",
+                                                Rule::type, Rule::refuses_averages));
+    });
 }
 
 }  // namespace

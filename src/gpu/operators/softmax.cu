@@ -1,48 +1,10 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/operators/functions.hpp"
 #include "gpu/operators/rows.hpp"
 #include "gpu/operators/softmax_row.hpp"
 
 namespace dtrain::gpu {
 namespace {
-
-template <class Real, class Function>
-struct Forward {
-    const Real* x;
-    Real* y;
-    ON_DEVICE void operator()(std::size_t i) const { y[i] = Function::value(x[i]); }
-};
-
-/// Computes the gradient from the function's own result.
-template <class Real, class Function>
-struct Backward {
-    const Real* y;
-    const Real* dy;
-    Real* dx;
-    ON_DEVICE void operator()(std::size_t i) const { dx[i] = Function::gradient(y[i], dy[i]); }
-};
-
-template <class Real, class Function>
-std::unique_ptr<Kernel> make_forward(KernelContext& context, const KernelArguments& arguments) {
-    const auto y = arguments.out<Real>("out");
-    return kernel_for_each(context, y.size(),
-                           Forward<Real, Function>{arguments.in<Real>("x").data(), y.data()});
-}
-
-template <class Real, class Function>
-std::unique_ptr<Kernel> make_backward(KernelContext& context, const KernelArguments& arguments) {
-    const auto dx = arguments.out<Real>("x@grad");
-    return kernel_for_each(context, dx.size(),
-                           Backward<Real, Function>{arguments.in<Real>("out").data(),
-                                                    arguments.in<Real>("out@grad").data(), dx.data()});
-}
-
-template <class Function>
-constexpr Factory forward = by_type<make_forward<float, Function>, make_forward<double, Function>>;
-
-template <class Function>
-constexpr Factory backward = by_type<make_backward<float, Function>, make_backward<double, Function>>;
 
 template <class Real>
 struct Softmax {
@@ -96,18 +58,10 @@ std::unique_ptr<Kernel> make_softmax_grad(KernelContext& context, const KernelAr
 
 }  // namespace
 
-Entries activation_kernels() {
+Entries softmax_kernels() {
     return {
-        {"relu", forward<Relu>},
-        {"relu_grad", backward<Relu>},
-        {"sigmoid", forward<Sigmoid>},
-        {"sigmoid_grad", backward<Sigmoid>},
         {"softmax", by_type<make_softmax<float>, make_softmax<double>>},
         {"softmax_grad", by_type<make_softmax_grad<float>, make_softmax_grad<double>>},
-        {"sqrt", forward<Sqrt>},
-        {"sqrt_grad", backward<Sqrt>},
-        {"tanh", forward<Tanh>},
-        {"tanh_grad", backward<Tanh>},
     };
 }
 
