@@ -77,7 +77,7 @@ TEST(ModelRanks, TheAreaUnderTheCurveIsOverAllRanks) {
     const auto area = [&](const Communicator& communicator) {
         Model model([](Program& program, const std::string& in) { return layers::fc(program, in, 1); },
                     {"x", {1}}, {"y", {1}}, {.communicator = communicator});
-        model.prepare(Adam{}, BceWithLogitsLoss{}, {AreaUnderCurve{}});
+        model.prepare(Adam{}, BCEWithLogitsLoss{}, {AreaUnderCurve{}});
         return model.evaluate(samples, {.batch_size = 8}).metrics.at("auc");
     };
     EXPECT_EQ(area(test_world()), area({}));
