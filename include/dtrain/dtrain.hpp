@@ -3,6 +3,8 @@
 #pragma once
 
 /// Includes the library: all headers of dtrain except dtrain/mpi.hpp, which needs mpi.h.
+#include <dtrain/arguments.hpp>
+#include <dtrain/batches.hpp>
 #include <dtrain/callbacks.hpp>
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/click_log.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled only, with the warnings of a careful user: whoever names one field of a public struct is told of
 // no other (-Wmissing-field-initializers), as each has an initialiser of its own.
+#include <dtrain/batches.hpp>
 #include <dtrain/callbacks.hpp>
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/click_log.hpp>
@@ -39,6 +40,7 @@ namespace dtrain_headers {
 void one_field_each();
 void one_field_each() {
     using namespace dtrain;
+    static_cast<void>(BatchesOptions{.x = {}});
     static_cast<void>(Measures{.loss = {}});
     static_cast<void>(SlowRank{.rank = {}});
     static_cast<void>(EpochRecord{.epoch = {}});
