@@ -233,7 +233,7 @@ int main(int argc, char** argv) {
     const int servers = std::stoi(argv[6]);
     const dtrain::MpiSession session;
     const auto world = dtrain::mpi_world();
-    const auto processes = world.allgather(std::int64_t{getpid()});
+    const auto processes = world.all_gather(std::int64_t{getpid()});
     const bool serves = world.rank() < servers;
     const std::string what = argv[1];
     const auto tables = what == "tables" ? many_tables : 1;

@@ -41,7 +41,7 @@ int main(int argc, char** argv) try {
                 std::cout << "epoch: " << epoch << ", batch_id: " << batch_id << ", loss is: " << loss.item()
                           << ", acc is: " << acc.item() << std::endl;
             optim.step();
-            optim.clear_grad();
+            optim.zero_grad();
         }
     }
 

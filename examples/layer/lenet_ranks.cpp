@@ -18,12 +18,12 @@ int main(int argc, char** argv) try {
     const auto test = dtrain::Dataset::read({.file = file, .x = "test/x", .y = "test/y", .scale = 1.0F / 16});
 
     // The network
-    nn::Sequential lenet{nn::Conv2D(1, 6, 3, 1, 1),
+    nn::Sequential lenet{nn::Conv2d(1, 6, 3, 1, 1),
                          nn::ReLU(),
-                         nn::MaxPool2D(2, 2),
-                         nn::Conv2D(6, 16, 3, 1, 1),
+                         nn::MaxPool2d(2, 2),
+                         nn::Conv2d(6, 16, 3, 1, 1),
                          nn::ReLU(),
-                         nn::MaxPool2D(2, 2),
+                         nn::MaxPool2d(2, 2),
                          nn::Flatten(),
                          nn::Linear(64, 120),
                          nn::ReLU(),
@@ -51,7 +51,7 @@ int main(int argc, char** argv) try {
                 std::cout << "epoch: " << epoch << ", batch_id: " << batch_id << ", loss is: " << loss.item()
                           << ", acc is: " << acc.item() << std::endl;
             optim.step();
-            optim.clear_grad();
+            optim.zero_grad();
         }
     }
 

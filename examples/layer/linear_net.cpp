@@ -42,7 +42,7 @@ void train(bool print_result, int steps) {
         loss.backward();
 
         adam.step();
-        adam.clear_grad();
+        adam.zero_grad();
     }
     if (!dp_layer.parameters_are_identical()) std::abort();
 }

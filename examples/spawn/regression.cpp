@@ -24,7 +24,7 @@ void train(bool print_result, int steps) {
     const auto inputs = layers::data(program, "inputs", {10, 10});
     const auto labels = layers::data(program, "labels", {10, 1});
     const auto outputs = layers::fc(program, layers::fc(program, inputs, 10), 1);
-    const auto loss = layers::mean_square_error(program, outputs, labels);
+    const auto loss = layers::mse_loss(program, outputs, labels);
     dtrain::minimize(program, loss, dtrain::Adam{.learning_rate = 0.001});
     dtrain::Executor executor(dtrain::data_parallel(program, {.ranks = env.world_size()}),
                               dtrain::State(program, 1), env.communicator());

@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
     const auto test = Dataset::read({.file = file, .x = "test/x", .y = "test/y", .scale = 1.0F / 16});
 
     Model model(
-        [](Program& program, const std::string& x) {
+        [](Program& program, const Var& x) {
             return layers::fc(program, layers::fc(program, x, 128, {.activation = "relu"}), 10);
         },
         {"x", {64}}, {"label", {}, DataType::int64},  //

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -20,27 +19,18 @@
 /// Records of the epochs of Model::fit(), and callbacks that receive them.
 namespace dtrain {
 
-namespace report {
-class Recorder;
-struct Outputs;
-struct RankTimes;
-}  // namespace report
-namespace topology {
-class GpuWatch;
-}
-
 /// Means over the samples of all ranks, each counted once: padding is excluded. The same on all ranks.
 struct Measures {
-    double loss = 0;
+    double loss = 0;                             ///< mean of the loss
     std::map<std::string, double> metrics = {};  ///< "accuracy", "auc": those passed to prepare()
-    std::int64_t samples = 0;
+    std::int64_t samples = 0;                    ///< how many samples were measured
     friend bool operator==(const Measures&, const Measures&) = default;
 };
 
 /// The rank that others waited for.
 struct SlowRank {
-    int rank = 0;
-    std::string host = {};
+    int rank = 0;            ///< the slow one
+    std::string host = {};   ///< name of its node
     double waited = 0;       ///< seconds: the longest wait of any rank minus the wait of this one
     bool is_urgent = false;  ///< at least a second and a tenth of the time
     friend bool operator==(const SlowRank&, const SlowRank&) = default;
@@ -120,20 +110,22 @@ class Callback {
 /// Model::load_newest(folder) resumes from there.
 class Checkpoints final : public Callback {
   public:
+    /// How many checkpoints are kept, how often and how they are written.
     struct Options {
-        int keep = 3;
+        int keep = 3;            ///< number of checkpoints to keep
         std::int64_t every = 1;  ///< in epochs
         /// One file, written by the first rank; or a directory, of which each rank writes its part.
         CheckpointFormat format = CheckpointFormat::file;
         /// See CheckpointOptions.
         bool async = true;
-        std::optional<int> shards = {};
-        bool collective = false;
-        std::map<std::string, std::string> hints = {};
+        std::optional<int> shards = {};                 ///< see CheckpointOptions::shards
+        bool collective = false;                        ///< see CheckpointOptions::collective
+        std::map<std::string, std::string> hints = {};  ///< see CheckpointOptions::hints
     };
 
     /// @throws UsageError if keep or every is below 1
     explicit Checkpoints(std::filesystem::path folder, Options options);
+    /// With default options.
     explicit Checkpoints(std::filesystem::path folder) : Checkpoints(std::move(folder), Options()) {}
 
     /// @throws UsageError on all ranks as StateCheckpoints
@@ -154,10 +146,11 @@ class Checkpoints final : public Callback {
 /// measure when it gets larger. Each fit() starts counting again.
 class EarlyStop final : public Callback {
   public:
+    /// What is watched, and for how long.
     struct Options {
-        std::string monitor = "eval_loss";
-        std::int64_t patience = 3;  ///< number of epochs without improvement after which it stops
-        double min_delta = 0;       ///< an improvement must be larger than this
+        std::string monitor = "eval_loss";  ///< a name of EpochRecord::measure()
+        std::int64_t patience = 3;          ///< number of epochs without improvement after which it stops
+        double min_delta = 0;               ///< an improvement must be larger than this
     };
 
     /// @throws UsageError if patience is below 1 or min_delta below 0
@@ -169,9 +162,10 @@ class EarlyStop final : public Callback {
 
     /// Epoch and value of the best result; nothing before the first one.
     struct Best {
-        std::int64_t epoch = 0;
-        double value = 0;
+        std::int64_t epoch = 0;  ///< from 1
+        double value = 0;        ///< of the measure
     };
+    /// None before the first epoch.
     const std::optional<Best>& best() const { return best_; }
 
   private:
@@ -195,6 +189,7 @@ struct NextStep {
 ///     RateFunction([](const NextStep& next) { return next.epoch < 10 ? 0.01 : 0.001; })
 class RateFunction final : public Callback {
   public:
+    /// Returns the rate of a step.
     using Function = std::function<double(const NextStep& next)>;
 
     /// @throws UsageError if there is no function
@@ -219,9 +214,10 @@ class RateFunction final : public Callback {
 /// them.
 class ReduceOnPlateau final : public Callback {
   public:
+    /// What is watched, and how the rate follows.
     struct Options {
-        std::string monitor = "eval_loss";
-        double factor = 0.1;
+        std::string monitor = "eval_loss";  ///< a name of EpochRecord::measure()
+        double factor = 0.1;                ///< multiplies the rate; between 0 and 1
         std::int64_t patience = 10;  ///< number of epochs without improvement after which the rate is reduced
         double min_delta = 1e-4;     ///< an improvement must be larger than this
         std::int64_t cooldown = 0;   ///< epochs after a reduction that do not count (in Keras the last does)
@@ -274,6 +270,7 @@ class ProgressBar final : public Callback {
     std::unique_ptr<Content> content_;
 };
 
+/// How often rows are written within an epoch.
 struct RowOptions {
     /// Steps between two rows within an epoch; none: about 20 rows per epoch.
     std::optional<std::int64_t> every_steps = {};
@@ -298,40 +295,28 @@ class RunRecord : public Callback {
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
     void on_end(Model& model, const std::exception* failure) noexcept override;
 
-  protected:
-    /// @throws UsageError if every_steps is below 1
-    RunRecord(const report::Outputs& outputs, std::string title, const RowOptions& rows);
-
   private:
-    /// State at the last row of an epoch.
-    struct Position {
-        std::int64_t step = 0;
-        double loss_sum = 0;  ///< sum of the mean losses of steps
-        double seconds = 0;   ///< since begin_
-    };
+    friend class JsonLines;
+    friend class TensorBoard;
+    friend class ReportPage;
+    struct Content;
 
-    double seconds() const;
+    explicit RunRecord(std::unique_ptr<Content> content);
 
-    std::unique_ptr<report::Outputs> outputs_;
-    std::string title_;
-    RowOptions rows_;
-    std::int64_t every_steps_ = 1;
-    Position last_;
-    std::vector<std::string> measures_;
-    std::unique_ptr<report::Recorder> recorder_;
-    std::unique_ptr<topology::GpuWatch> gpus_;
-    std::chrono::steady_clock::time_point begin_;
+    std::unique_ptr<Content> content_;
 };
 
 /// Appends lines of JSON to a file: docs/following.md, "JSON lines".
 class JsonLines final : public RunRecord {
   public:
+    /// @param file created if missing; its folder must exist @throws UsageError if every_steps is below 1
     explicit JsonLines(const std::filesystem::path& file, const RowOptions& rows = {});
 };
 
 /// An event file in a folder, which `tensorboard --logdir` shows.
 class TensorBoard final : public RunRecord {
   public:
+    /// @throws UsageError if every_steps is below 1
     explicit TensorBoard(const std::filesystem::path& folder, const RowOptions& rows = {});
 };
 
@@ -339,6 +324,7 @@ class TensorBoard final : public RunRecord {
 /// at the beginning, at most every five seconds, and at the end.
 class ReportPage final : public RunRecord {
   public:
+    /// @throws UsageError if every_steps is below 1
     explicit ReportPage(const std::filesystem::path& file, std::string title = "training",
                         const RowOptions& rows = {});
 };

@@ -19,12 +19,13 @@ namespace dtrain {
 
 /// An array in a checkpoint.
 struct CheckpointTensor {
+    /// The values, by their type.
     using Values = std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<double>,
                                 std::vector<std::int32_t>, std::vector<float16>, std::vector<bfloat16>,
                                 std::vector<std::uint8_t>>;
 
-    std::vector<std::int64_t> shape = {};
-    Values values = {};  ///< in C order, as many values as the shape has elements
+    std::vector<std::int64_t> shape = {};  ///< extents, outermost first
+    Values values = {};                    ///< in C order, as many values as the shape has elements
     friend bool operator==(const CheckpointTensor&, const CheckpointTensor&) = default;
 };
 
@@ -33,7 +34,7 @@ struct CheckpointHeader {
     std::int64_t epoch = 0;       ///< completed epochs
     std::int64_t step = 0;        ///< completed optimizer steps since the start of training
     std::int64_t epoch_step = 0;  ///< completed steps of the epoch in progress; 0: between two epochs
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0;       ///< of the initial parameters and of the order of samples
     /// Identifies the job of the state (model, data, global batch, ...): field -> value. Compared when
     /// resuming.
     std::map<std::string, std::string> job = {};
@@ -44,12 +45,13 @@ struct CheckpointHeader {
 
 /// Everything needed to resume training bit for bit, between two steps.
 struct Checkpoint : CheckpointHeader {
-    std::map<std::string, CheckpointTensor> parameters = {};
+    std::map<std::string, CheckpointTensor> parameters = {};  ///< by name
     /// Other persistent tensors by name: optimizer state such as moments, and counts of metrics.
     std::map<std::string, CheckpointTensor> optimizer = {};
     friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 
+/// How a checkpoint is stored.
 enum class CheckpointFormat {
     directory,  ///< shards, and an index that presents them as one file
     file        ///< one file

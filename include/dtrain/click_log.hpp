@@ -31,8 +31,8 @@ struct CsvClickColumns {
     /// With only one list, the other one consists of all other columns except the label; with none, all are
     /// categorical.
     std::optional<std::vector<std::string>> numbers = {};
-    std::optional<std::vector<std::string>> categories = {};
-    char separator = ',';
+    std::optional<std::vector<std::string>> categories = {};  ///< see `numbers`
+    char separator = ',';                                     ///< between two fields
     /// None: the first line is a header unless it has a label, 0 or 1, in the label's column; another number
     /// there is refused.
     std::optional<bool> header = {};
@@ -89,6 +89,7 @@ struct ClickLog {
     /// such a file, or lacks what the layout requires.
     static ClickLog read(const std::filesystem::path& file, const ClickLayout& layout);
 
+    /// Number of samples.
     std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
 
     /// A 64-bit hash of all contents.

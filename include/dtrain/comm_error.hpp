@@ -19,9 +19,11 @@ const std::error_category& mpi_category();
 /// A failed MPI call: `code().category()` is mpi_category().
 class MpiError : public Error {
   public:
+    /// @param operation the function of MPI @param code its result
     MpiError(const std::string& operation, int code)
         : Error(operation + " failed: " + mpi_category().message(code)), code_(code, mpi_category()) {}
 
+    /// The code that MPI returned.
     const std::error_code& code() const { return code_; }
 
   private:
@@ -31,6 +33,7 @@ class MpiError : public Error {
 /// Ranks run different versions of dtrain. All of them throw it, before anything else is exchanged.
 class VersionMismatch : public UsageError {
   public:
+    /// @param versions by rank
     VersionMismatch(const std::string& message, std::vector<std::string> versions)
         : UsageError(message), versions_(std::move(versions)) {}
 
@@ -52,6 +55,7 @@ struct MissingRank {
 /// finalised. Report the error and call abort_job().
 class CommunicatorTimeout : public Error {
   public:
+    /// @param number of the operation, from 1 @param waited until the deadline
     CommunicatorTimeout(const std::string& message, std::string operation, std::uint64_t number,
                         std::chrono::duration<double> waited, std::vector<MissingRank> missing)
         : Error(message),
@@ -62,7 +66,9 @@ class CommunicatorTimeout : public Error {
 
     const std::string& operation() const { return operation_; }  ///< "allreduce"
     std::uint64_t number() const { return number_; }  ///< of the operation within its communicator, from 1
+    /// How long this rank has waited.
     std::chrono::duration<double> waited() const { return waited_; }
+    /// The ranks that it waited for.
     const std::vector<MissingRank>& missing() const { return missing_; }
 
   private:

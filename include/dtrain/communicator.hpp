@@ -13,21 +13,18 @@
 #include <utility>
 #include <vector>
 
-#include <dtrain/comm_call.hpp>
 #include <dtrain/comm_error.hpp>
+#include <dtrain/detail/comm_call.hpp>
+#include <dtrain/element_type.hpp>
 #include <dtrain/error.hpp>
 #include <dtrain/request.hpp>
 #include <dtrain/shared_buffer.hpp>
 
 namespace dtrain {
 
-class Communicator;
-
-namespace comm {
-class Transport;
-std::unique_ptr<Transport> open_transport(const Communicator& world);
-std::shared_ptr<CommunicatorBackend> backend_of(const Communicator& communicator);
-}  // namespace comm
+namespace detail {
+struct CommunicatorAccess;
+}
 
 /// A group of ranks that exchange data. A value type: copies share one underlying communicator. A
 /// default-constructed communicator is a world of one rank that never calls MPI.
@@ -42,9 +39,12 @@ class Communicator {
   public:
     /// A world of one rank.
     Communicator();
+    /// For the library's own use.
     explicit Communicator(std::shared_ptr<CommunicatorBackend> backend) : backend_(std::move(backend)) {}
 
+    /// Number of this rank, from 0.
     int rank() const;
+    /// Number of ranks.
     int size() const;
 
     int node_rank() const;  ///< among the ranks of this node
@@ -53,6 +53,7 @@ class Communicator {
 
     /// Returns when all ranks have entered the barrier.
     void barrier() const;
+    /// barrier() that returns at once: the request is complete when all ranks have entered.
     [[nodiscard]] Request start_barrier() const;
 
     /// Reduces element by element over ranks, in place.
@@ -60,14 +61,19 @@ class Communicator {
     void allreduce(std::span<T> buffer, Reduction reduction = Reduction::sum) const {
         run(in_place(buffer, reduction));
     }
+    /// allreduce() that returns at once.
     template <Reducible T>
     [[nodiscard]] Request start_allreduce(std::span<T> buffer, Reduction reduction = Reduction::sum) const {
         return start(in_place(buffer, reduction));
     }
 
+    /// allreduce() with Reduction::sum.
     void allreduce_sum(std::span<float> buffer) const { allreduce(buffer); }
+    /// allreduce() with Reduction::sum.
     void allreduce_sum(std::span<double> buffer) const { allreduce(buffer); }
+    /// allreduce() with Reduction::sum.
     void allreduce_sum(std::span<std::int64_t> buffer) const { allreduce(buffer); }
+    /// allreduce_sum() that returns at once.
     [[nodiscard]] Request start_allreduce_sum(std::span<float> buffer) const {
         return start_allreduce(buffer);
     }
@@ -78,6 +84,7 @@ class Communicator {
     void reduce_scatter(std::span<const T> in, std::span<T> out, Reduction reduction = Reduction::sum) const {
         run(scattered(in, out, reduction));
     }
+    /// reduce_scatter() that returns at once.
     template <Reducible T>
     [[nodiscard]] Request start_reduce_scatter(std::span<const T> in, std::span<T> out,
                                                Reduction reduction = Reduction::sum) const {
@@ -95,7 +102,7 @@ class Communicator {
     requires std::is_invocable_v<Use, std::size_t, std::span<T>>
     void reduce_shares(std::span<T> buffer, Use use, Reduction reduction = Reduction::sum) const {
         auto call = in_place(buffer, reduction);
-        call.operation = comm::Operation::reduce_shares;
+        call.operation = detail::Operation::reduce_shares;
         call.use = [&use](std::size_t first, std::span<std::byte> sums) {
             use(first / sizeof(T), std::span(reinterpret_cast<T*>(sums.data()), sums.size() / sizeof(T)));
         };
@@ -105,9 +112,10 @@ class Communicator {
     /// The part of `count` elements of type T that reduce_shares() passes to this rank: always the same for
     /// the same count and type.
     struct Share {
-        std::size_t first = 0;
-        std::size_t count = 0;
+        std::size_t first = 0;  ///< index of its first element
+        std::size_t count = 0;  ///< number of its elements
     };
+    /// @param count elements of the whole buffer
     template <Reducible T>
     Share share(std::size_t count) const {
         return share_of_bytes(count * sizeof(T), sizeof(T));
@@ -118,12 +126,13 @@ class Communicator {
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void all_gather(std::span<const T> mine, std::span<T> all) const {
-        run(moved(comm::Operation::all_gather, std::as_bytes(mine), std::as_writable_bytes(all)));
+        run(moved(detail::Operation::all_gather, std::as_bytes(mine), std::as_writable_bytes(all)));
     }
+    /// all_gather() that returns at once.
     template <class T>
     requires std::is_trivially_copyable_v<T>
     [[nodiscard]] Request start_all_gather(std::span<const T> mine, std::span<T> all) const {
-        return start(moved(comm::Operation::all_gather, std::as_bytes(mine), std::as_writable_bytes(all)));
+        return start(moved(detail::Operation::all_gather, std::as_bytes(mine), std::as_writable_bytes(all)));
     }
 
     /// `out` and `in` are each size() blocks of one length: block r of `out` goes to rank r, block r of `in`
@@ -131,12 +140,13 @@ class Communicator {
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void all_to_all(std::span<const T> out, std::span<T> in) const {
-        run(moved(comm::Operation::all_to_all, std::as_bytes(out), std::as_writable_bytes(in)));
+        run(moved(detail::Operation::all_to_all, std::as_bytes(out), std::as_writable_bytes(in)));
     }
+    /// all_to_all() that returns at once.
     template <class T>
     requires std::is_trivially_copyable_v<T>
     [[nodiscard]] Request start_all_to_all(std::span<const T> out, std::span<T> in) const {
-        return start(moved(comm::Operation::all_to_all, std::as_bytes(out), std::as_writable_bytes(in)));
+        return start(moved(detail::Operation::all_to_all, std::as_bytes(out), std::as_writable_bytes(in)));
     }
 
     /// Like all_to_all() with blocks of different lengths; counts are in elements, by rank, and the blocks
@@ -148,6 +158,7 @@ class Communicator {
                      std::span<const std::size_t> in_counts) const {
         start_all_to_allv(out, out_counts, in, in_counts).wait();
     }
+    /// all_to_allv() that returns at once.
     template <class T>
     requires std::is_trivially_copyable_v<T>
     [[nodiscard]] Request start_all_to_allv(std::span<const T> out, std::span<const std::size_t> out_counts,
@@ -161,27 +172,34 @@ class Communicator {
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void send(std::span<const T> values, int to, int tag = 0) const { start_send(values, to, tag).wait(); }
+    /// send() that returns at once; `values` must stay until the request is complete.
     template <class T>
     requires std::is_trivially_copyable_v<T>
     [[nodiscard]] Request start_send(std::span<const T> values, int to, int tag = 0) const {
-        return start_message(comm::Operation::send, std::as_bytes(values), {}, to, tag);
+        return start_message(detail::Operation::send, std::as_bytes(values), {}, to, tag);
     }
+    /// Waits for a message of this length. @throws Error if the rank or tag does not exist
     template <class T>
     requires std::is_trivially_copyable_v<T>
     void receive(std::span<T> values, int from, int tag = 0) const {
         start_receive(values, from, tag).wait();
     }
+    /// receive() that returns at once.
     template <class T>
     requires std::is_trivially_copyable_v<T>
     [[nodiscard]] Request start_receive(std::span<T> values, int from, int tag = 0) const {
-        return start_message(comm::Operation::receive, {}, std::as_writable_bytes(values), from, tag);
+        return start_message(detail::Operation::receive, {}, std::as_writable_bytes(values), from, tag);
     }
 
     /// Sum, maximum or minimum of one value per rank.
     double sum(double value) const { return reduced(value, Reduction::sum); }
+    /// Sum of one value per rank.
     std::int64_t sum(std::int64_t value) const { return reduced(value, Reduction::sum); }
+    /// Maximum of one value per rank.
     std::int64_t max(std::int64_t value) const { return reduced(value, Reduction::max); }
+    /// Maximum of one value per rank.
     double max(double value) const { return reduced(value, Reduction::max); }
+    /// Minimum of one value per rank.
     std::int64_t min(std::int64_t value) const { return reduced(value, Reduction::min); }
 
     /// True on all ranks if `value` is true on every rank.
@@ -195,8 +213,10 @@ class Communicator {
 
     /// Sends root's bytes to all ranks; the length is the same on every rank.
     void broadcast(std::span<std::byte> buffer, int root = 0) const;
+    /// broadcast() that returns at once.
     [[nodiscard]] Request start_broadcast(std::span<std::byte> buffer, int root = 0) const;
 
+    /// Sends root's elements to all ranks; the length is the same on every rank.
     template <class Element>
     requires(std::is_trivially_copyable_v<Element> && !std::is_const_v<Element> &&
              !std::is_same_v<Element, std::byte>) void broadcast(std::span<Element> buffer,
@@ -208,10 +228,20 @@ class Communicator {
     std::string broadcast(const std::string& text, int root = 0) const;
 
     /// Returns every rank's text, in rank order.
-    std::vector<std::string> allgather(const std::string& text) const;
+    std::vector<std::string> all_gather(const std::string& text) const;
 
     /// Returns every rank's value, in rank order.
-    std::vector<std::int64_t> allgather(std::int64_t value) const;
+    std::vector<std::int64_t> all_gather(std::int64_t value) const;
+
+    /// all_gather()
+    [[deprecated("it is called all_gather")]] std::vector<std::string> allgather(
+        const std::string& text) const {
+        return all_gather(text);
+    }
+    /// all_gather()
+    [[deprecated("it is called all_gather")]] std::vector<std::int64_t> allgather(std::int64_t value) const {
+        return all_gather(value);
+    }
 
     /// Allocates memory that the ranks of a node share and for which reductions are fastest. Ranks may ask
     /// for different lengths, including 0. Collective. Any communicator over the same ranks, or over a subset
@@ -233,9 +263,9 @@ class Communicator {
 
   private:
     template <Reducible T>
-    static comm::Call in_place(std::span<T> buffer, Reduction reduction) {
-        return {.operation = comm::Operation::allreduce,
-                .element = comm::element_type<T>(),
+    static detail::Call in_place(std::span<T> buffer, Reduction reduction) {
+        return {.operation = detail::Operation::allreduce,
+                .element = detail::element_type<T>(),
                 .reduction = reduction,
                 .send = std::as_bytes(buffer).data(),
                 .receive = std::as_writable_bytes(buffer).data(),
@@ -243,9 +273,9 @@ class Communicator {
     }
 
     template <Reducible T>
-    comm::Call scattered(std::span<const T> in, std::span<T> out, Reduction reduction) const {
-        auto call = moved(comm::Operation::reduce_scatter, std::as_bytes(in), std::as_writable_bytes(out));
-        call.element = comm::element_type<T>();
+    detail::Call scattered(std::span<const T> in, std::span<T> out, Reduction reduction) const {
+        auto call = moved(detail::Operation::reduce_scatter, std::as_bytes(in), std::as_writable_bytes(out));
+        call.element = detail::element_type<T>();
         call.reduction = reduction;
         call.count = out.size();
         return call;
@@ -257,19 +287,18 @@ class Communicator {
         return value;
     }
 
-    comm::Call moved(comm::Operation operation, std::span<const std::byte> out,
-                     std::span<std::byte> in) const;
+    detail::Call moved(detail::Operation operation, std::span<const std::byte> out,
+                       std::span<std::byte> in) const;
     Share share_of_bytes(std::size_t bytes, std::size_t element) const;
     Request start_exchange(std::span<const std::byte> out, std::span<const std::size_t> out_counts,
                            std::span<std::byte> in, std::span<const std::size_t> in_counts,
                            std::size_t element) const;
-    Request start_message(comm::Operation operation, std::span<const std::byte> out, std::span<std::byte> in,
-                          int peer, int tag) const;
-    void run(const comm::Call& call) const;
-    Request start(const comm::Call& call) const;
+    Request start_message(detail::Operation operation, std::span<const std::byte> out,
+                          std::span<std::byte> in, int peer, int tag) const;
+    void run(const detail::Call& call) const;
+    Request start(const detail::Call& call) const;
 
-    friend std::unique_ptr<comm::Transport> comm::open_transport(const Communicator& world);
-    friend std::shared_ptr<CommunicatorBackend> comm::backend_of(const Communicator& communicator);
+    friend struct detail::CommunicatorAccess;
 
     std::shared_ptr<CommunicatorBackend> backend_;
 };

@@ -14,6 +14,7 @@ namespace dtrain {
 /// (passes.hpp). float16 products are supported only on GPUs.
 enum class ComputeType { float32, bfloat16, float16 };
 
+/// ComputeType
 using ProductNumbers [[deprecated("it is called ComputeType")]] = ComputeType;
 
 /// "float32", "bfloat16", "float16"

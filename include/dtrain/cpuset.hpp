@@ -18,8 +18,10 @@ namespace dtrain {
 class CpuSet {
   public:
     CpuSet() = default;
+    /// Copies.
     CpuSet(const CpuSet& other);
     CpuSet(CpuSet&&) noexcept = default;
+    /// Copies.
     CpuSet& operator=(const CpuSet& other);
     CpuSet& operator=(CpuSet&&) noexcept = default;
     ~CpuSet() = default;
@@ -38,9 +40,13 @@ class CpuSet {
     /// @throws std::system_error if there is no such process.
     static CpuSet of_process(int pid);
 
+    /// Adds a processor, from 0.
     void add(int cpu);
+    /// Whether this processor is in the set.
     bool contains(int cpu) const;
+    /// Whether it has no processor.
     bool empty() const;
+    /// Number of its processors.
     int count() const;
 
     /// All members, ascending.
@@ -48,14 +54,19 @@ class CpuSet {
 
     /// True if every member of this set is in `other`.
     bool is_subset_of(const CpuSet& other) const;
+    /// Whether both sets have a processor in common.
     bool intersects(const CpuSet& other) const;
 
     /// The kernel's list form in its shortest spelling: "0-3,8".
     std::string to_string() const;
 
+    /// The processors of both sets.
     friend CpuSet operator&(const CpuSet& a, const CpuSet& b);
+    /// The processors of either set.
     friend CpuSet operator|(const CpuSet& a, const CpuSet& b);
+    /// The processors of `a` that are not in `b`.
     friend CpuSet operator-(const CpuSet& a, const CpuSet& b);
+    /// Whether both sets have the same processors.
     friend bool operator==(const CpuSet& a, const CpuSet& b);
     /// Orders by the highest processor that is in only one of the sets; the empty set is the smallest.
     friend std::strong_ordering operator<=>(const CpuSet& a, const CpuSet& b);

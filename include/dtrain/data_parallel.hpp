@@ -17,11 +17,13 @@ namespace dtrain {
 /// caller and must not move. Element types are float, double, float16 or bfloat16; the gradient may have
 /// another type than the values.
 struct ParameterBuffers {
-    std::string name = {};
+    std::string name = {};  ///< for messages; the same on all ranks
+    /// of the parameter, which GradientAveraging broadcasts and average_values() averages
     ElementSpan values = {};
     ElementSpan gradient = {};  ///< same number of elements as `values`
 };
 
+/// Options of GradientAveraging.
 struct GradientAveragingOptions {
     /// Size of a bucket. A bucket is one all-reduce of gradients of one type; it is closed once it has
     /// reached this size. 0: determined at the start by timing all-reduces of the type with the most bytes;
@@ -67,6 +69,7 @@ class GradientAveraging {
     /// several batches.
     class [[nodiscard]] Pause {
       public:
+        /// Begins the pause. @param averaging must outlive it
         explicit Pause(GradientAveraging& averaging);
         Pause(const Pause&) = delete;
         Pause& operator=(const Pause&) = delete;
@@ -75,6 +78,7 @@ class GradientAveraging {
       private:
         GradientAveraging& averaging_;
     };
+    /// Pauses until the result is destroyed.
     Pause no_sync() { return Pause(*this); }
 
     /// Sets all values to their averages over the ranks: called every k steps without finish(), this is local

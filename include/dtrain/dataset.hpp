@@ -22,7 +22,7 @@ enum class DataFormat {
 
 /// Location and format of a data set.
 struct DatasetSource {
-    std::filesystem::path file = {};
+    std::filesystem::path file = {};  ///< where it is missing, FILE.gz is read
     std::string x =
         "x";  ///< HDF5: samples, rank >= 2, first dimension is the sample; any integer or float type
     std::string y = "y";                    ///< HDF5: labels, rank 1, any integer type
@@ -50,6 +50,7 @@ class DataSource {
     DataSource& operator=(DataSource&&) = default;
     virtual ~DataSource() = default;
 
+    /// Number of samples.
     virtual std::int64_t size() const = 0;
     /// Values per sample: the product of all dimensions of x except the first.
     virtual std::int64_t features() const = 0;
@@ -83,6 +84,7 @@ class Dataset final : public DataSource {
     /// Takes samples from memory. @throws UsageError if x is not `labels.size()` rows of `features` values.
     Dataset(std::vector<float> x, std::vector<std::int64_t> labels, std::int64_t features);
 
+    /// Number of samples.
     std::int64_t size() const override { return static_cast<std::int64_t>(labels_.size()); }
     std::int64_t features() const override { return features_; }
     std::int64_t classes() const override { return classes_; }
@@ -90,7 +92,9 @@ class Dataset final : public DataSource {
     void gather(std::span<const std::int64_t> samples, std::span<float> x,
                 std::span<std::int64_t> labels) const override;
 
+    /// The values of a sample, features() of them. Valid as long as the data set.
     std::span<const float> x(std::int64_t sample) const;
+    /// The label of a sample.
     std::int64_t label(std::int64_t sample) const { return labels_[static_cast<std::size_t>(sample)]; }
 
   private:

@@ -11,16 +11,20 @@ namespace dtrain {
 
 /// The device that a program computes on: this process' CPU or a GPU.
 struct Device {
+    /// What kind of device.
     enum class Kind : std::uint8_t { cpu, gpu };
 
-    Kind kind = Kind::cpu;
+    Kind kind = Kind::cpu;  ///< the CPU or a GPU
     /// Number of the GPU among those that this process sees. None: that of FLAGS_selected_gpus, as set by
     /// dtrain-launch --gpus; without it the one whose number is this rank's local rank.
     std::optional<int> number = {};
 
+    /// This process' CPU.
     static Device cpu() { return {}; }
+    /// A GPU. @param number see `number`
     static Device gpu(std::optional<int> number = {}) { return {Kind::gpu, number}; }
 
+    /// Whether it is a GPU.
     bool is_gpu() const { return kind == Kind::gpu; }
     friend bool operator==(const Device&, const Device&) = default;
 };

@@ -13,6 +13,7 @@ namespace dtrain {
 /// message.
 class Error : public std::runtime_error {
   public:
+    /// @param message what(), if it is safe to print
     explicit Error(const std::string& message);
 };
 
@@ -20,6 +21,7 @@ class Error : public std::runtime_error {
 /// and exit with status 2 before anything has started.
 class UsageError : public Error {
   public:
+    /// @param message what was wrong, the value, what to do
     explicit UsageError(const std::string& message) : Error(message) {}
 };
 

@@ -19,16 +19,16 @@
 
 namespace dtrain {
 
-namespace program {
+namespace detail {
 class ServerLink;
 class StateAccess;
-}  // namespace program
+}  // namespace detail
 
 /// A persistable variable and its memory.
 struct StateTensor {
-    std::string name = {};
+    std::string name = {};        ///< of the variable
     Role role = Role::parameter;  ///< parameter, optimizer_state or metric
-    TensorView view = {};
+    TensorView view = {};         ///< its shape, type and memory
 };
 
 /// The variables that outlive a step: parameters and optimizer state, in one block of memory. Copies of a
@@ -67,7 +67,7 @@ class State {
     State clone() const;
 
   private:
-    friend class program::StateAccess;
+    friend class detail::StateAccess;
     struct Content;
     std::shared_ptr<Content> content_;
 };
@@ -86,6 +86,7 @@ std::uint64_t parameters_checksum(const State& state);
 /// True on all ranks if parameters_checksum() is the same on all of them. Collective.
 bool parameters_are_identical(const State& state, const Communicator& communicator);
 
+/// How a program is compiled and run.
 struct ExecutorOptions {
     /// None: the device of DTRAIN_DEVICE ("cpu", "gpu", "gpu:1"); else the rank's GPU if a launcher assigned
     /// one (FLAGS_selected_gpus), or the CPU with the reason on stderr if that GPU cannot be used; else the
@@ -120,7 +121,7 @@ struct ExecutorOptions {
     /// Number of trainers of the job, and which one this is, if the program knows them from elsewhere
     /// (Paddle's ParallelExecutor): they are compared with the communicator. None: not compared.
     std::optional<int> num_trainers = {};
-    std::optional<int> trainer_id = {};
+    std::optional<int> trainer_id = {};  ///< number of this trainer, from 0
     /// Set if each rank of the communicator is meant to train its own model. False: with several ranks, a
     /// program that updates parameters and exchanges nothing (data_parallel(), with_virtual_ranks(),
     /// with_local_sgd()) is refused.
@@ -128,22 +129,23 @@ struct ExecutorOptions {
     /// Of fc, matmul and conv2d, and of their gradients. With float16 train a program of with_loss_scaling().
     ComputeType products = ComputeType::float32;
     /// Connection of a trainer to parameter servers: see ServerConnection.
-    std::shared_ptr<program::ServerLink> servers = {};
+    std::shared_ptr<detail::ServerLink> servers = {};
 };
 
 /// Accumulated time of an operator.
 struct OperatorTime {
-    std::string type = {};
-    std::string result = {};  ///< name of its first output variable
-    std::int64_t calls = 0;
-    std::chrono::nanoseconds total{0};
+    std::string type = {};              ///< of the operator
+    std::string result = {};            ///< name of its first output variable
+    std::int64_t calls = 0;             ///< how often it was run
+    std::chrono::nanoseconds total{0};  ///< time of all calls
 };
 
 /// The virtual ranks from `begin` up to, but excluding, `end`.
 struct VirtualRanks {
-    int begin = 0;
-    int end = 0;
+    int begin = 0;  ///< the first one
+    int end = 0;    ///< behind the last one
 
+    /// How many they are.
     int count() const { return end - begin; }
     friend bool operator==(const VirtualRanks&, const VirtualRanks&) = default;
 };
@@ -220,6 +222,7 @@ class Executor {
         return fetched_scalar(name, data_type_of<Element>).template as<Element>().front();
     }
 
+    /// The state that the executor works on.
     const State& state() const;
 
     /// The program that runs, after the executor's own passes.

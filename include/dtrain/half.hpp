@@ -9,13 +9,14 @@ namespace dtrain {
 
 /// binary16 of IEEE 754: 1 sign, 5 exponent and 10 fraction bits. Storage only: arithmetic is done in float.
 struct float16 {
-    std::uint16_t bits = 0;
+    std::uint16_t bits = 0;  ///< as IEEE 754 orders them
 
     float16() = default;
     /// Rounds to nearest, ties to even; values that are too large become infinite, NaN stays NaN.
     constexpr explicit float16(float value);
     /// Exact.
     constexpr explicit operator float() const;
+    /// The number with these bits.
     static float16 of_bits(std::uint16_t bits) {
         float16 value;
         value.bits = bits;
@@ -26,13 +27,14 @@ struct float16 {
 
 /// bfloat16: the upper half of a float's bits. Storage only: arithmetic is done in float.
 struct bfloat16 {
-    std::uint16_t bits = 0;
+    std::uint16_t bits = 0;  ///< as those of the upper half of a float
 
     bfloat16() = default;
     /// Rounds to nearest, ties to even; NaN stays NaN.
     constexpr explicit bfloat16(float value);
     /// Exact.
     constexpr explicit operator float() const;
+    /// The number with these bits.
     static bfloat16 of_bits(std::uint16_t bits) {
         bfloat16 value;
         value.bits = bits;

@@ -27,6 +27,11 @@
 #include <dtrain/program.hpp>
 #include <dtrain/sampler.hpp>
 #include <dtrain/tensor.hpp>
+#include <dtrain/var.hpp>
+
+namespace dtrain::detail {
+struct ModelAccess;
+}
 
 /// Training without a hand-written loop: a network, a loss and samples. The same program trains on one rank
 /// and on many: docs/programs.md, "Model".
@@ -34,33 +39,38 @@ namespace dtrain {
 
 /// A variable that has a value for every sample: an input of the network or a label.
 struct SampleSpec {
-    std::string name = {};
+    std::string name = {};              ///< of the variable
     Shape shape = {};                   ///< of one sample: {64}, {1, 28, 28}; {}: one number
     DataType type = DataType::float32;  ///< float32 or int64
     friend bool operator==(const SampleSpec&, const SampleSpec&) = default;
 };
 
-/// Appends the layers of a network to a program and returns the name of its output, float32 [batch, ...].
+/// Appends the layers of a network to a program and returns its output, float32 [batch, ...].
 /// Called once for each batch size; must append the same parameters each time: layers::reshape() accepts -1
 /// for the batch.
-/// @param inputs names of the inputs' variables, [batch, shape of a sample]
-using Network = std::function<std::string(Program& program, const std::vector<std::string>& inputs)>;
+/// @param inputs the variables of the inputs, [batch, shape of a sample]
+using Network = std::function<Var(Program& program, const Vars& inputs)>;
 
 /// The same with one input.
-using SimpleNetwork = std::function<std::string(Program& program, const std::string& x)>;
+using SimpleNetwork = std::function<Var(Program& program, const Var& x)>;
 
 /// -log softmax(output)[label]: output [batch, classes]; one label without a shape, int64, 0..classes-1.
 struct CrossEntropyLoss {};
 
 /// (output - label)^2: the label has the output's shape. A sample's loss is the mean over its elements.
-struct MeanSquareErrorLoss {};
+struct MSELoss {};
+
+using MeanSquareErrorLoss [[deprecated("it is called MSELoss")]] = MSELoss;  ///< MSELoss
 
 /// -label log p - (1 - label) log(1 - p) with p = sigmoid(output): the label has the output's shape, float32
 /// in 0..1. A sample's loss is the mean over its elements.
-struct BceWithLogitsLoss {};
+struct BCEWithLogitsLoss {};
+
+/// BCEWithLogitsLoss
+using BceWithLogitsLoss [[deprecated("it is called BCEWithLogitsLoss")]] = BCEWithLogitsLoss;
 
 /// The function to minimise: the mean over the samples of a batch.
-using Loss = std::variant<CrossEntropyLoss, MeanSquareErrorLoss, BceWithLogitsLoss>;
+using Loss = std::variant<CrossEntropyLoss, MSELoss, BCEWithLogitsLoss>;
 
 /// "accuracy": the fraction of samples whose largest output (the first one of equals) is at the label. Output
 /// [batch, classes]; one label without a shape, int64.
@@ -71,11 +81,13 @@ struct Accuracy {};
 /// and one float32 label, 1 or 0.
 struct AreaUnderCurve {};
 
+/// What evaluate() measures besides the loss.
 using Metric = std::variant<Accuracy, AreaUnderCurve>;
 
 /// Values of one variable for all samples, one sample after the other. The memory is owned by the caller.
 struct SampleValues {
     std::string name = {};  ///< name of a SampleSpec
+    /// all samples, one after the other
     std::variant<std::span<const float>, std::span<const std::int64_t>> values = {};
 };
 
@@ -85,10 +97,13 @@ class Samples {
   public:
     /// The source's x is bound to the network's only input, its labels to the only label.
     Samples(const DataSource& source) : source_(&source) {}  // NOLINT: a view, as std::span is
+    /// Values of each variable of the network.
     Samples(std::vector<SampleValues> values) : values_(std::move(values)) {}  // NOLINT
+    /// Values of each variable of the network.
     Samples(std::initializer_list<SampleValues> values) : values_(values) {}
 
     const DataSource* source() const { return source_; }  ///< null without a source
+    /// Empty with a source.
     const std::vector<SampleValues>& values() const { return values_; }
 
   private:
@@ -99,6 +114,7 @@ class Samples {
 /// Samples that do not match a model.
 class SampleError : public UsageError {
   public:
+    /// @param variable the input or label that does not match
     SampleError(const std::string& message, std::string variable)
         : UsageError(message), variable_(std::move(variable)) {}
 
@@ -112,9 +128,11 @@ class SampleError : public UsageError {
 /// A function of a Model was called before prepare().
 class NotPreparedError : public UsageError {
   public:
+    /// Constructed from the message.
     using UsageError::UsageError;
 };
 
+/// How Model::fit() trains.
 struct FitOptions {
     std::optional<Samples> eval = {};  ///< evaluated after every epoch, batch_size at a time
     std::int64_t epochs = 1;           ///< in this call; 0: none
@@ -128,6 +146,7 @@ struct FitOptions {
     std::vector<std::shared_ptr<Callback>> callbacks = {};  ///< called in this order
 };
 
+/// How Model::evaluate() and Model::predict() proceed.
 struct EvaluateOptions {
     std::int64_t batch_size = 256;  ///< over all ranks together
 };
@@ -138,6 +157,7 @@ struct Predictions {
     std::vector<float> values = {};  ///< in C order
 };
 
+/// Who trains together, and how the model is computed.
 struct ModelOptions {
     /// The ranks that train together; the default is this process alone. ParallelEnv::communicator() has one
     /// rank if the program was started alone and all ranks under a launcher. A model without a communicator
@@ -158,7 +178,7 @@ struct ModelOptions {
     int threads = 0;         ///< as ExecutorOptions::threads
     /// See ExecutorOptions::device and ExecutorOptions::nccl.
     std::optional<Device> device = {};
-    bool nccl = false;
+    bool nccl = false;  ///< see ExecutorOptions::nccl
     /// See ExecutorOptions::products; applies to training, evaluate() and predict(). With float16 the loss is
     /// scaled, see with_loss_scaling().
     ComputeType products = ComputeType::float32;
@@ -173,7 +193,7 @@ struct ModelOptions {
 /// the same way; errors in arguments are thrown on all ranks. Use from the thread that may call MPI.
 ///
 ///     const dtrain::ParallelEnv env(argc, argv);
-///     dtrain::Model model([](Program& p, const std::string& x) { return layers::fc(p, x, 10); },
+///     dtrain::Model model([](Program& p, const Var& x) { return layers::fc(p, x, 10); },
 ///                         {"x", {64}}, {"label", {}, DataType::int64}, {.communicator =
 ///                         env.communicator()});
 ///     model.prepare(Adam{}, CrossEntropyLoss{}, {Accuracy{}});
@@ -185,6 +205,7 @@ class Model {
     /// such GPU; ProgramError if a spec or the network is invalid
     Model(Network network, std::vector<SampleSpec> inputs, std::vector<SampleSpec> labels,
           ModelOptions options = {});
+    /// A network with one input and one label. @throws as the other constructor
     Model(SimpleNetwork network, SampleSpec input, SampleSpec label, ModelOptions options = {});
     Model(Model&&) noexcept;
     Model& operator=(Model&&) noexcept;
@@ -254,8 +275,11 @@ class Model {
     /// The numbers given to keep(), or those of a loaded checkpoint. @throws NotPreparedError
     std::optional<std::vector<double>> kept(const std::string& name) const;
 
+    /// Number of completed epochs, over all calls of fit() and those of a loaded checkpoint.
     std::int64_t epochs_done() const;
+    /// Number of completed steps, over all calls of fit() and those of a loaded checkpoint.
     std::int64_t steps_done() const;
+    /// The ranks that train together.
     const Communicator& communicator() const;
 
     /// Parameters and optimizer state. @throws NotPreparedError
@@ -265,11 +289,9 @@ class Model {
     const Program& network() const;
 
   private:
-    friend class RunRecord;
+    friend struct detail::ModelAccess;
     struct Content;
 
-    /// How all ranks spent their time since fit() began, at the end of the last epoch.
-    const std::vector<report::RankTimes>& rank_times() const;
     void note_times(EpochRecord& record, double seconds);
     std::vector<EpochRecord> fit_checked(const Samples& train, const FitOptions& options,
                                          const std::vector<std::string>& names);

@@ -17,6 +17,7 @@ namespace dtrain {
 /// throw it, and only shutting down is possible afterwards, as after a CommunicatorTimeout.
 class NcclError : public Error {
   public:
+    /// @param failed see failed()
     explicit NcclError(const std::string& message, std::vector<MissingRank> failed = {})
         : Error(message), failed_(std::move(failed)) {}
 
@@ -30,6 +31,7 @@ class NcclError : public Error {
 /// NCCL cannot be used at all: not built in, or some rank has no driver or no such GPU.
 class NcclUnavailable : public NcclError {
   public:
+    /// Constructed from the message.
     using NcclError::NcclError;
 };
 

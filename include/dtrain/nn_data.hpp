@@ -11,18 +11,19 @@
 #include <dtrain/dataset.hpp>
 #include <dtrain/nn_tensor.hpp>
 
-namespace dtrain::eager {
+namespace dtrain::detail {
 class BatchesOfEpoch;
 }
 
 namespace dtrain::nn {
 
+/// Which samples a step has, and in what order.
 struct DataLoaderOptions {
     std::int64_t batch_size = 32;  ///< samples of a step, over all ranks together
     bool shuffle = false;          ///< a new order in each epoch, from `order_seed`
     bool drop_last = false;        ///< leaves out an epoch's last batch if it is smaller
     Shape sample = {};             ///< shape of one sample: {8, 8}; {}: one row of values
-    std::uint64_t order_seed = 1;
+    std::uint64_t order_seed = 1;  ///< of the order of samples with `shuffle`
 };
 
 /// One rank's part of a step.
@@ -75,15 +76,20 @@ class DataLoader {
 /// The batches of an epoch, created one by one.
 class DataLoader::Epoch {
   public:
+    /// Points to a batch.
     class Iterator {
       public:
+        /// @param number index of the batch in the epoch
         Iterator(const Epoch& epoch, std::int64_t number) : epoch_(&epoch), number_(number) {}
 
+        /// This rank's part of the batch. @throws UsageError if a sample cannot be read
         Batch operator*() const { return epoch_->batch(number_); }
+        /// Goes to the next batch.
         Iterator& operator++() {
             ++number_;
             return *this;
         }
+        /// Whether both point to the same batch.
         bool operator==(const Iterator& other) const { return number_ == other.number_; }
 
       private:
@@ -91,9 +97,12 @@ class DataLoader::Epoch {
         std::int64_t number_;
     };
 
+    /// @param order all samples of the epoch
     Epoch(const DataLoader& loader, std::vector<std::int64_t> order);
 
+    /// The first batch.
     Iterator begin() const { return {*this, 0}; }
+    /// Behind the last batch.
     Iterator end() const { return {*this, loader_.batches()}; }
 
   private:
@@ -101,7 +110,7 @@ class DataLoader::Epoch {
 
     DataLoader loader_;
     std::shared_ptr<const std::vector<std::int64_t>> order_;
-    std::shared_ptr<eager::BatchesOfEpoch> ahead_;  ///< for sources with lookahead
+    std::shared_ptr<detail::BatchesOfEpoch> ahead_;  ///< for sources with lookahead
 };
 
 }  // namespace dtrain::nn

@@ -13,10 +13,13 @@ namespace dtrain::nn {
 /// Another device was requested although tensors already exist on one.
 class DeviceChosenError : public UsageError {
   public:
+    /// @param chosen the device that tensors are on @param asked the other one
     DeviceChosenError(const std::string& message, Device chosen, Device asked)
         : UsageError(message), chosen_(chosen), asked_(asked) {}
 
+    /// The device that tensors are on.
     const Device& chosen() const { return chosen_; }
+    /// The device that was asked for.
     const Device& asked() const { return asked_; }
 
   private:

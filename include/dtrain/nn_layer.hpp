@@ -38,18 +38,23 @@ class Layer {
     Layer& operator=(const Layer&) = delete;
     virtual ~Layer();
 
+    /// The layer's function of its input. @throws ProgramError if the input does not fit
     virtual Tensor forward(const Tensor& x) = 0;
 
+    /// forward()
     Tensor operator()(const Tensor& x) { return forward(x); }
 
     /// Its own parameters, then those of its sub-layers, in the order in which they were added.
     std::vector<Parameter> parameters() const;
 
+    /// The sub-layers, in the order in which they were added.
     const std::vector<std::shared_ptr<Layer>>& layers() const { return layers_; }
 
     /// In training mode, the initial mode, dropout is active. train() and eval() apply to sub-layers, too.
     void train() { set_training(true); }
+    /// Leaves training mode: dropout has no effect.
     void eval() { set_training(false); }
+    /// Whether it is in training mode.
     bool is_training() const { return is_training_; }
 
   protected:
@@ -61,6 +66,7 @@ class Layer {
         add_layer(std::move(layer));
         return added;
     }
+    /// Adds a sub-layer that was created elsewhere.
     void add_layer(std::shared_ptr<Layer> layer) { layers_.push_back(std::move(layer)); }
 
     /// Creates a parameter of this layer. @throws as Parameter
@@ -82,19 +88,23 @@ class Layer {
 /// them from left to right, so they are numbered in that order; with parentheses the order is unspecified.
 class Sequential final : public Layer {
   public:
+    /// The layers, moved into this one.
     template <std::derived_from<Layer>... Layers>
     explicit Sequential(Layers... layers) {
         (add<Layers>(std::move(layers)), ...);
     }
 
+    /// The output of the last layer. @throws ProgramError if a layer's input does not fit
     Tensor forward(const Tensor& x) override;
 };
 
 /// nn::flatten() as a layer.
 class Flatten final : public Layer {
   public:
+    /// @param start the first axis that is merged @param stop the last one; negative: counted from the end
     explicit Flatten(std::int64_t start = 1, std::int64_t stop = -1) : start_(start), stop_(stop) {}
 
+    /// flatten() of x.
     Tensor forward(const Tensor& x) override { return flatten(x, start_, stop_); }
 
   private:
@@ -102,9 +112,10 @@ class Flatten final : public Layer {
     std::int64_t stop_;
 };
 
+/// Options of Linear.
 struct LinearOptions {
-    std::string name = {};  ///< stem of the parameters' names; "" picks fc_0, fc_1, ...
-    DataType type = DataType::float32;
+    std::string name = {};              ///< stem of the parameters' names; "" picks fc_0, fc_1, ...
+    DataType type = DataType::float32;  ///< of the parameters, float32 or float64
 };
 
 /// x weight + bias. Its parameters are NAME.weight [in, out], Xavier uniform, and NAME.bias [out], zero;
@@ -114,9 +125,12 @@ class Linear final : public Layer {
     /// @throws ProgramError if a size is below 1
     Linear(std::int64_t in, std::int64_t out, const LinearOptions& options = {});
 
+    /// linear() with this layer's parameters: x [batch, in], result [batch, out].
     Tensor forward(const Tensor& x) override { return linear(x, weight_, bias_); }
 
+    /// NAME.weight
     const Parameter& weight() const { return weight_; }
+    /// NAME.bias
     const Parameter& bias() const { return bias_; }
 
   private:
@@ -124,32 +138,40 @@ class Linear final : public Layer {
     Parameter bias_;
 };
 
+/// relu() as a layer.
 class ReLU final : public Layer {
   public:
+    /// relu() of x.
     Tensor forward(const Tensor& x) override { return relu(x); }
 };
 
+/// tanh() as a layer.
 class Tanh final : public Layer {
   public:
+    /// tanh() of x.
     Tensor forward(const Tensor& x) override { return tanh(x); }
 };
 
+/// sigmoid() as a layer.
 class Sigmoid final : public Layer {
   public:
+    /// sigmoid() of x.
     Tensor forward(const Tensor& x) override { return sigmoid(x); }
 };
 
 /// Softmax along the last axis.
 class Softmax final : public Layer {
   public:
+    /// softmax() of x.
     Tensor forward(const Tensor& x) override { return softmax(x); }
 };
 
+/// Options of Embedding.
 struct EmbeddingOptions {
     /// An id that is looked up as zeros and never trained; negative: counted from the end.
     std::optional<std::int64_t> padding_idx = std::nullopt;
     std::string name = {};  ///< stem of the parameter's name; "" picks embedding_0, embedding_1, ...
-    DataType type = DataType::float32;
+    DataType type = DataType::float32;  ///< of the parameter, float32 or float64
 };
 
 /// embedding() as a layer. Its parameter is NAME.weight [num_embeddings, embedding_dim], Xavier uniform; this
@@ -159,8 +181,10 @@ class Embedding final : public Layer {
     /// @throws ProgramError if a size is below 1 or padding_idx is not a row
     Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, const EmbeddingOptions& options = {});
 
+    /// embedding() with this layer's table.
     Tensor forward(const Tensor& ids) override { return embedding(ids, weight_, padding_idx_); }
 
+    /// NAME.weight
     const Parameter& weight() const { return weight_; }
 
   private:
@@ -168,9 +192,10 @@ class Embedding final : public Layer {
     Parameter weight_;
 };
 
+/// Options of LayerNorm.
 struct LayerNormOptions {
     std::string name = {};  ///< stem of the parameters' names; "" picks layer_norm_0, layer_norm_1, ...
-    DataType type = DataType::float32;
+    DataType type = DataType::float32;  ///< of the parameters, float32 or float64
 };
 
 /// layer_norm() as a layer. Its parameters are NAME.scale, one, and NAME.bias, zero, each with one element
@@ -179,6 +204,7 @@ class LayerNorm final : public Layer {
   public:
     /// @throws ProgramError if an extent is below 1
     explicit LayerNorm(Shape normalized_shape, double epsilon = 1e-5, const LayerNormOptions& options = {});
+    /// Of the last axis, which has this extent. @throws ProgramError if it is below 1
     explicit LayerNorm(std::int64_t last_extent, double epsilon = 1e-5, const LayerNormOptions& options = {})
         : LayerNorm(Shape{last_extent}, epsilon, options) {}
 
@@ -187,11 +213,14 @@ class LayerNorm final : public Layer {
     explicit LayerNorm(const std::int64_t (&normalized_shape)[Axes])  // NOLINT: nothing else takes braces
         : LayerNorm(Shape(std::begin(normalized_shape), std::end(normalized_shape))) {}
 
+    /// layer_norm() with this layer's parameters.
     Tensor forward(const Tensor& x) override {
         return layer_norm(x, normalized_shape_, weight_, bias_, epsilon_);
     }
 
+    /// NAME.scale
     const Parameter& weight() const { return weight_; }
+    /// NAME.bias
     const Parameter& bias() const { return bias_; }
 
   private:
@@ -211,7 +240,7 @@ class Dropout final : public Layer {
     /// @throws UsageError unless 0 <= probability < 1
     explicit Dropout(double probability = 0.5);
 
-    Tensor forward(const Tensor& x) override;
+    Tensor forward(const Tensor& x) override;  ///< x, in training with dropped elements. @throws EmptyError
 
     /// Sets which of the equally sized parts of a batch this rank has; called by DataParallel.
     void set_part(std::int64_t part) { part_ = part; }
@@ -221,6 +250,7 @@ class Dropout final : public Layer {
 
     /// Number of uses in training; stored in checkpoints.
     std::int64_t uses() const { return step_; }
+    /// Continues from a checkpoint, or counts anew.
     void set_uses(std::int64_t uses) { step_ = uses; }
 
   private:
@@ -233,8 +263,9 @@ class Dropout final : public Layer {
 
 /// cross_entropy() as an object.
 struct CrossEntropyLoss {
-    CrossEntropyOptions options = {};
+    CrossEntropyOptions options = {};  ///< whether the input is logits
 
+    /// cross_entropy() with these options.
     Tensor operator()(const Tensor& logits, const Tensor& label) const {
         return cross_entropy(logits, label, options);
     }
@@ -242,6 +273,7 @@ struct CrossEntropyLoss {
 
 /// bce_with_logits() as an object.
 struct BCEWithLogitsLoss {
+    /// bce_with_logits()
     Tensor operator()(const Tensor& logits, const Tensor& label) const {
         return bce_with_logits(logits, label);
     }
@@ -249,6 +281,7 @@ struct BCEWithLogitsLoss {
 
 /// mse_loss() as an object.
 struct MSELoss {
+    /// mse_loss()
     Tensor operator()(const Tensor& x, const Tensor& y) const { return mse_loss(x, y); }
 };
 

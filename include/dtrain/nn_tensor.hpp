@@ -15,10 +15,10 @@
 #include <dtrain/program.hpp>
 #include <dtrain/tensor.hpp>
 
-namespace dtrain::eager {
+namespace dtrain::detail {
 struct Leaf;
 struct Traced;
-}  // namespace dtrain::eager
+}  // namespace dtrain::detail
 
 /// The eager API (networks computed line by line): docs/layers.md. Use it from one thread, the one that may
 /// call MPI. On a GPU (dtrain/nn_device.hpp) operators return before they are computed: an Error in the data,
@@ -28,14 +28,17 @@ namespace dtrain::nn {
 /// A Tensor, Parameter or layer is empty: it was moved from, or never given a value.
 class EmptyError : public UsageError {
   public:
+    /// Constructed from the message.
     using UsageError::UsageError;
 };
 
 /// backward() needs a scalar, and this tensor is not one.
 class NotScalarError : public UsageError {
   public:
+    /// @param shape of the tensor
     NotScalarError(const std::string& message, Shape shape) : UsageError(message), shape_(std::move(shape)) {}
 
+    /// Shape of the tensor.
     const Shape& shape() const { return shape_; }
 
   private:
@@ -45,21 +48,25 @@ class NotScalarError : public UsageError {
 /// There is no gradient: the loss depends on no parameter, or nothing has a gradient for an update.
 class NoGradientError : public UsageError {
   public:
+    /// Constructed from the message.
     using UsageError::UsageError;
 };
 
 /// The graph was already released by an earlier backward().
 class SpentGraphError : public UsageError {
   public:
+    /// Constructed from the message.
     using UsageError::UsageError;
 };
 
 /// A parameter was changed between the forward pass and its backward().
 class ChangedParameterError : public UsageError {
   public:
+    /// @param parameter its name
     ChangedParameterError(const std::string& message, std::string parameter)
         : UsageError(message), parameter_(std::move(parameter)) {}
 
+    /// Name of the parameter.
     const std::string& parameter() const { return parameter_; }
 
   private:
@@ -79,6 +86,7 @@ class Tensor {
     static Tensor of(std::span<const Element> values, const Shape& shape) {
         return copied(std::as_bytes(values), values.size(), shape, data_type_of<Element>);
     }
+    /// Copies the values. @throws UsageError if their number does not match the shape
     template <class Element>
     static Tensor of(const std::vector<Element>& values, const Shape& shape) {
         return of(std::span<const Element>(values), shape);
@@ -87,7 +95,9 @@ class Tensor {
     /// All elements have this value.
     static Tensor full(const Shape& shape, double value, DataType type = DataType::float32);
 
+    /// Extents, outermost first. @throws EmptyError
     const Shape& shape() const;
+    /// Type of the elements. @throws EmptyError
     DataType type() const;
 
     /// numpy() in Paddle. Valid as long as a copy of this tensor lives. On a GPU the first call waits for the
@@ -116,8 +126,8 @@ class Tensor {
     Tensor detach() const;
 
     /// Internal.
-    explicit Tensor(eager::Traced traced);
-    const eager::Traced& traced() const;  ///< @throws EmptyError
+    explicit Tensor(detail::Traced traced);
+    const detail::Traced& traced() const;  ///< @throws EmptyError
 
   private:
     static Tensor copied(std::span<const std::byte> bytes, std::size_t count, const Shape& shape,
@@ -125,7 +135,7 @@ class Tensor {
     TensorView view() const;
     void check_is_scalar(const char* caller) const;
 
-    std::shared_ptr<const eager::Traced> traced_;
+    std::shared_ptr<const detail::Traced> traced_;
 };
 
 /// A trainable tensor. A value type: copies refer to the same parameter.
@@ -139,8 +149,11 @@ class Parameter {
     Parameter(const std::string& name, const Shape& shape, const Initializer& initializer = {},
               DataType type = DataType::float32);
 
+    /// Name, unique in a network. @throws EmptyError
     const std::string& name() const;
+    /// Extents, outermost first. @throws EmptyError
     const Shape& shape() const;
+    /// Type of the elements. @throws EmptyError
     DataType type() const;
 
     /// Valid as long as a copy of this parameter lives; changes by optimizers are visible in it. On a GPU the
@@ -157,6 +170,7 @@ class Parameter {
     void set_values(std::span<const Element> values) const {
         set(std::as_bytes(values), values.size(), data_type_of<Element>);
     }
+    /// Sets all values. @throws UsageError if type or number of values do not match
     template <class Element>
     void set_values(const std::vector<Element>& values) const {
         set_values(std::span<const Element>(values));
@@ -173,20 +187,23 @@ class Parameter {
     std::span<Element> gradient() const {
         return gradient_view().as<Element>();
     }
-    void clear_gradient() const;
+    /// Removes the gradient: has_gradient() is false afterwards.
+    void zero_grad() const;
+    /// zero_grad()
+    [[deprecated("it is called zero_grad, as in PyTorch")]] void clear_gradient() const { zero_grad(); }
 
     /// The parameter as a tensor for operators; it reflects every update.
     operator Tensor() const;  // NOLINT: a parameter is a tensor
 
     /// Internal. @throws EmptyError
-    const std::shared_ptr<eager::Leaf>& leaf() const;
+    const std::shared_ptr<detail::Leaf>& leaf() const;
 
   private:
     TensorView view() const;
     TensorView gradient_view() const;
     void set(std::span<const std::byte> bytes, std::size_t count, DataType type) const;
 
-    std::shared_ptr<eager::Leaf> leaf_;
+    std::shared_ptr<detail::Leaf> leaf_;
 };
 
 /// While a NoGrad exists, operators record nothing for gradients: their results are data. paddle.no_grad().
@@ -208,31 +225,41 @@ Tensor randn(const Shape& shape, std::uint64_t stream = 0, DataType type = DataT
 
 /// The following functions run the kernels of the Program's operators of the same name (dtrain/layers.hpp),
 /// and throw ProgramError naming operator, expected and given shape if an input does not fit.
-Tensor unary(std::string_view type, const Tensor& x);  ///< the operator of this type with the input x
+/// The operator of this type with the input x: one of the following functions.
+Tensor unary(std::string_view type, const Tensor& x);
 
+/// max(x, 0), element by element; same shape.
 inline Tensor relu(const Tensor& x) {
     return unary("relu", x);
 }
+/// The hyperbolic tangent, element by element; same shape.
 inline Tensor tanh(const Tensor& x) {
     return unary("tanh", x);
 }
+/// 1 / (1 + exp(-x)), element by element; same shape.
 inline Tensor sigmoid(const Tensor& x) {
     return unary("sigmoid", x);
 }
+/// exp(x) over its sum along the last axis; same shape.
 inline Tensor softmax(const Tensor& x) {
     return unary("softmax", x);
-}  ///< along the last axis
+}
+/// x^2, element by element; same shape.
 inline Tensor square(const Tensor& x) {
     return unary("square", x);
 }
+/// The square root, element by element; same shape. Its gradient is infinite at 0.
 inline Tensor sqrt(const Tensor& x) {
     return unary("sqrt", x);
-}  ///< its gradient is infinite at 0
+}
 
 /// Element by element, for two tensors of one shape.
 Tensor operator+(const Tensor& x, const Tensor& y);
+/// x - y, element by element, for two tensors of one shape.
 Tensor operator-(const Tensor& x, const Tensor& y);
+/// x y, element by element, for two tensors of one shape.
 Tensor operator*(const Tensor& x, const Tensor& y);
+/// x / y, element by element, for two tensors of one shape.
 Tensor operator/(const Tensor& x, const Tensor& y);
 
 /// factor x + bias, element by element.
@@ -276,6 +303,7 @@ Tensor embedding(const Tensor& ids, const Tensor& weight,
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
                   double epsilon = 1e-5);
 
+/// Options of cross_entropy().
 struct CrossEntropyOptions {
     bool use_softmax = true;  ///< false: the logits are probabilities already
 };

@@ -19,7 +19,7 @@ namespace dtrain::nn {
 ///     nn::Optimizer adam(Adam{.learning_rate = 0.001}, layer.parameters());
 ///     loss.backward();
 ///     adam.step();
-///     adam.clear_grad();
+///     adam.zero_grad();
 class Optimizer {
   public:
     /// @throws UsageError if there is no parameter; ProgramError if two parameters have the same name or a
@@ -36,8 +36,12 @@ class Optimizer {
     void step();
 
     /// Clears the gradients. Without it backward() adds to the gradients of the previous step.
-    void clear_grad();
+    void zero_grad();
 
+    /// zero_grad()
+    [[deprecated("it is called zero_grad, as in PyTorch")]] void clear_grad() { zero_grad(); }
+
+    /// The parameters that it updates, in the order given.
     const std::vector<Parameter>& parameters() const;
 
     /// The optimizer state; variables are named as by append_optimizer(). On a GPU, State::tensors() and
@@ -49,6 +53,7 @@ class Optimizer {
     std::unique_ptr<Content> content_;
 };
 
+/// Options of DataParallel.
 struct DataParallelOptions {
     /// See GradientAveragingOptions::bucket_bytes.
     std::int64_t bucket_bytes = 0;
@@ -80,12 +85,14 @@ class DataParallel final : public Layer {
     DataParallel& operator=(DataParallel&&) = delete;
     ~DataParallel() override;
 
+    /// The layer's forward().
     Tensor forward(const Tensor& x) override { return layer_(x); }
 
     /// While it exists, gradients stay local to this rank and accumulate; the first backward() after it
     /// averages the accumulated gradients.
     class [[nodiscard]] NoSync {
       public:
+        /// @param parallel must outlive it
         explicit NoSync(DataParallel& parallel);
         NoSync(const NoSync&) = delete;
         NoSync& operator=(const NoSync&) = delete;
@@ -94,6 +101,7 @@ class DataParallel final : public Layer {
       private:
         int& pauses_;
     };
+    /// Gradients stay local until the result is destroyed.
     NoSync no_sync() { return NoSync(*this); }
 
     /// Sets all parameters to their averages over the ranks: called every k steps within no_sync(), this is

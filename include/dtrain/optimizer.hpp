@@ -14,9 +14,10 @@
 
 namespace dtrain {
 
+/// A parameter and the variable of its gradient.
 struct ParameterGradient {
-    std::string parameter = {};
-    std::string gradient = {};
+    std::string parameter = {};  ///< name of the parameter
+    std::string gradient = {};   ///< name of its gradient
     friend bool operator==(const ParameterGradient&, const ParameterGradient&) = default;
 };
 
@@ -36,22 +37,22 @@ std::vector<ParameterGradient> append_backward(Program& program, const std::stri
 
 /// p -= lr g
 struct Sgd {
-    double learning_rate = 0.01;
+    double learning_rate = 0.01;  ///< lr
 };
 
 /// v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov's momentum (Sutskever et al., ICML 2013, in the
 /// form that frameworks use).
 struct Momentum {
-    double learning_rate = 0.01;
-    double mu = 0.9;
-    bool nesterov = false;
+    double learning_rate = 0.01;  ///< lr
+    double mu = 0.9;              ///< of the velocity
+    bool nesterov = false;        ///< whether the gradient is taken ahead of the step
 };
 
 /// s += g^2; p -= lr g / (sqrt(s) + epsilon): Duchi, Hazan and Singer, JMLR 2011.
 struct Adagrad {
-    double learning_rate = 0.01;
-    double epsilon = 1e-6;
-    double initial = 0;  ///< initial value of s
+    double learning_rate = 0.01;  ///< lr
+    double epsilon = 1e-6;        ///< keeps the denominator from 0
+    double initial = 0;           ///< initial value of s
 };
 
 /// Kingma and Ba, ICLR 2015, algorithm 1 in the form given at the end of its section 2: with t = 1, 2, ...
@@ -59,19 +60,19 @@ struct Adagrad {
 ///     p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + epsilon sqrt(1 - beta2^t)).
 /// epsilon is scaled so that it equals that of algorithm 1, as in Paddle and PyTorch.
 struct Adam {
-    double learning_rate = 0.001;
-    double beta1 = 0.9;
-    double beta2 = 0.999;
-    double epsilon = 1e-8;
+    double learning_rate = 0.001;  ///< lr
+    double beta1 = 0.9;            ///< of the mean of gradients
+    double beta2 = 0.999;          ///< of the mean of their squares
+    double epsilon = 1e-8;         ///< keeps the denominator from 0
 };
 
 /// Adam after p -= lr weight_decay p: Loshchilov and Hutter, ICLR 2019, algorithm 2, with lr as its schedule.
 struct AdamW {
-    double learning_rate = 0.001;
-    double beta1 = 0.9;
-    double beta2 = 0.999;
-    double epsilon = 1e-8;
-    double weight_decay = 0.01;
+    double learning_rate = 0.001;  ///< lr
+    double beta1 = 0.9;            ///< of the mean of gradients
+    double beta2 = 0.999;          ///< of the mean of their squares
+    double epsilon = 1e-8;         ///< keeps the denominator from 0
+    double weight_decay = 0.01;    ///< times lr, the fraction of a parameter that is removed per step
     std::vector<std::string> without_decay = {};  ///< parameters without weight decay, for example biases
 };
 
@@ -80,54 +81,59 @@ struct AdamW {
 /// p = 0 where |z| <= l1, else -(z - sign(z) l1) / ((beta + sqrt(n)) / lr + l2).
 /// The first update replaces a parameter's initial value.
 struct Ftrl {
-    double learning_rate = 0.1;
-    double beta = 1;
-    double l1 = 0;
-    double l2 = 0;
+    double learning_rate = 0.1;  ///< alpha
+    double beta = 1;             ///< of the per-coordinate rate
+    double l1 = 0;               ///< strength of the l1 regularisation
+    double l2 = 0;               ///< strength of the l2 regularisation
 };
 
+/// How parameters follow their gradients.
 using Optimizer = std::variant<Sgd, Momentum, Adam, Adagrad, AdamW, Ftrl>;
 
 struct NoDecay {};
 
 /// g += coefficient sign(p)
 struct L1Decay {
-    double coefficient = 0;
+    double coefficient = 0;  ///< factor of the sign
 };
 
 /// g += coefficient p
 struct L2Decay {
-    double coefficient = 0;
+    double coefficient = 0;  ///< factor of the parameter
 };
 
+/// What is added to gradients so that parameters stay small.
 using Regularisation = std::variant<NoDecay, L1Decay, L2Decay>;
 
 struct NoClipping {};
 
 /// Clips every element of a gradient to [min, max].
 struct ClipByValue {
-    double min = -1;
-    double max = 1;
+    double min = -1;  ///< lower limit
+    double max = 1;   ///< upper limit
 };
 
 /// Scales each gradient whose Euclidean norm is larger than `norm` down to `norm`.
 struct ClipByNorm {
-    double norm = 1;
+    double norm = 1;  ///< upper limit of each gradient's norm
 };
 
 /// Scales all gradients down together if their common Euclidean norm is larger than `norm`.
 struct ClipByGlobalNorm {
-    double norm = 1;
+    double norm = 1;  ///< upper limit of the common norm
 };
 
+/// How gradients are limited.
 using Clipping = std::variant<NoClipping, ClipByValue, ClipByNorm, ClipByGlobalNorm>;
 
+/// What happens to rate and gradients before the update.
 struct OptimizerOptions {
     /// Replaces the optimizer's own learning_rate.
     std::optional<LearningRateSchedule> schedule = {};
     /// Clipping is applied first, so the decay term is not clipped. In a data-parallel program both apply to
     /// the averaged gradients.
     Clipping clipping = NoClipping{};
+    /// added to the gradients of all parameters except those in regularisation_of
     Regularisation regularisation = NoDecay{};
     /// By parameter: overrides `regularisation`.
     std::map<std::string, Regularisation, std::less<>> regularisation_of = {};

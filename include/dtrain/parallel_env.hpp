@@ -33,7 +33,9 @@ class ParallelEnv {
     ParallelEnv& operator=(const ParallelEnv&) = delete;
     ~ParallelEnv();
 
+    /// Number of this rank in the job, from 0.
     int rank() const { return communicator_.rank(); }
+    /// Number of ranks of the job.
     int world_size() const { return communicator_.size(); }
     int local_rank() const { return communicator_.node_rank(); }  ///< among the ranks of this node
     int local_size() const { return communicator_.node_size(); }  ///< ranks of this node

@@ -23,10 +23,6 @@
 
 namespace dtrain {
 
-namespace comm {
-class Transport;
-}
-
 /// The two kinds of ranks of a job with parameter servers: ranks 0 to servers - 1 are servers, the others are
 /// trainers. A value type; copies share their resources.
 class ServerRanks {
@@ -35,10 +31,13 @@ class ServerRanks {
     /// @throws UsageError on all ranks if servers is below 1, or if no rank is left as a trainer
     ServerRanks(const Communicator& world, int servers);
 
+    /// Whether this rank is a server.
     bool serves() const { return world_rank_ < servers_; }
     /// Index of this rank among the ranks of its kind: the server's number, or trainer_id.
     int number() const { return serves() ? world_rank_ : world_rank_ - servers_; }
+    /// Number of servers.
     int servers() const { return servers_; }
+    /// Number of trainers.
     int trainers() const { return world_size_ - servers_; }
 
     /// The ranks of the same kind, in number order.
@@ -55,6 +54,7 @@ class ServerRanks {
   private:
     friend class ServerConnection;
     friend class ParameterServer;
+    struct Transport;
 
     int world_rank_;
     int world_size_;
@@ -62,15 +62,15 @@ class ServerRanks {
     int processors_;
     Communicator peers_;
     std::string pservers_;
-    std::shared_ptr<comm::Transport> transport_;
+    std::shared_ptr<Transport> transport_;
 };
 
 /// Where and how often each server reports its contents and usage: appends a line to server-N.jsonl, rewrites
 /// server-N.prom for the textfile collector of Prometheus' node_exporter, does both once more when it ends,
 /// and serves the same to Prometheus directly. The Prometheus outputs need prometheus-cpp.
 struct ServerMetricsOptions {
-    std::filesystem::path folder = {};  ///< created if missing; empty: no files
-    std::chrono::milliseconds every{10'000};
+    std::filesystem::path folder = {};       ///< created if missing; empty: no files
+    std::chrono::milliseconds every{10000};  ///< time between two reports
     /// "9400": server N serves http://127.0.0.1:PORT/metrics at port 9400 + N, reachable only from its own
     /// machine; "0.0.0.0:9400": reachable from other machines too, without a password; 0: any free port,
     /// which is reported on stderr. Empty: no HTTP endpoint.
@@ -198,10 +198,11 @@ class ServerConnection {
     ServerConnection& operator=(const ServerConnection&) = delete;
     ~ServerConnection();
 
+    /// How this connection is synchronised.
     ServerMode mode() const;
 
     /// For ExecutorOptions::servers of get_trainer_program() and of programs that for_test() derives from it.
-    std::shared_ptr<program::ServerLink> link() const;
+    std::shared_ptr<detail::ServerLink> link() const;
 
     /// Sets the dense parameters to those of the servers: call it before the first step, so that all trainers
     /// start with the same parameters, and before a test in the asynchronous modes.

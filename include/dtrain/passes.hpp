@@ -11,6 +11,7 @@
 /// Pure functions that rewrite programs.
 namespace dtrain {
 
+/// Options of data_parallel().
 struct DataParallelOptions {
     int ranks = 1;  ///< size of the communicator that the program will run with
     /// A bucket is closed once it has reached this size. 0 makes one bucket per gradient.
@@ -45,6 +46,7 @@ Program with_virtual_ranks(const Program& program, int virtual_ranks);
 /// one_copy also if anything but updates reads the gradients (clipping by norm).
 Program data_parallel(const Program& program, const DataParallelOptions& options);
 
+/// Options of with_local_sgd().
 struct LocalSgd {
     int ranks = 1;           ///< size of the communicator that the program will run with
     std::int64_t every = 1;  ///< steps that a rank takes by itself before parameters are averaged
@@ -68,6 +70,7 @@ struct LossScaling {
     double first = 65536;  ///< initial scale, unless a checkpoint has another one
     double growth = 2;     ///< factor after growth_steps good steps; 1: never grows
     double backoff = 0.5;  ///< factor after a step with a gradient that is not finite
+    /// steps without an infinite or NaN gradient after which the scale grows
     std::int64_t growth_steps = 2000;
 };
 
@@ -75,8 +78,9 @@ struct LossScaling {
 /// of good steps since it last changed (int64), both optimizer state, and whether this step is skipped
 /// (int64, 1 or 0).
 inline constexpr const char* loss_scale_name = "loss_scale";
+/// Number of good steps since the scale last changed.
 inline constexpr const char* loss_scale_steps_name = "loss_scale.good_steps";
-inline constexpr const char* loss_scale_skip_name = "loss_scale.skip";
+inline constexpr const char* loss_scale_skip_name = "loss_scale.skip";  ///< 1 if this step is skipped.
 
 /// Changes a training program (after minimize()) for float16 products, whose range ends at 65504 and 2^-25:
 /// the gradient of the loss itself is set to the scale, and after the last gradient an operator

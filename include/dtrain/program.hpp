@@ -16,6 +16,7 @@ namespace dtrain {
 /// An invalid program: an operator, a variable or a shape does not fit.
 class ProgramError : public UsageError {
   public:
+    /// @param operator_type, variable empty if none is involved
     ProgramError(const std::string& message, std::string operator_type, std::string variable)
         : UsageError(message), operator_type_(std::move(operator_type)), variable_(std::move(variable)) {}
 
@@ -30,6 +31,7 @@ class ProgramError : public UsageError {
     std::string variable_;
 };
 
+/// What a variable is for.
 enum class Role {
     data,             ///< fed before every step
     parameter,        ///< kept in a State; trained
@@ -55,14 +57,16 @@ constexpr bool is_trained(Role role) {
 /// How a persistable variable is initialised. Values depend only on the seed, the variable's name and the
 /// element's index, never on ranks, threads or the order of variables.
 struct Initializer {
+    /// The distribution of the values.
     enum class Kind { constant, uniform };
-    Kind kind = Kind::constant;
-    double value = 0;  ///< constant: the value; uniform: values are in [-value, value)
+    Kind kind = Kind::constant;  ///< the distribution
+    double value = 0;            ///< constant: the value; uniform: values are in [-value, value)
     /// A block of another variable starts with the values of that variable from `first_element` on; "": the
     /// variable is not a block.
     std::string block_of = {};
-    std::int64_t first_element = 0;
+    std::int64_t first_element = 0;  ///< with block_of: index of the first element
 
+    /// All elements have this value.
     static Initializer constant(double value) { return {Kind::constant, value}; }
 
     /// Uniform in +-sqrt(6 / (fan_in + fan_out)): Glorot and Bengio, AISTATS 2010, equation 16.
@@ -71,28 +75,30 @@ struct Initializer {
     friend bool operator==(const Initializer&, const Initializer&) = default;
 };
 
+/// A variable of a program: a tensor of fixed shape.
 struct Variable {
-    std::string name = {};
-    Shape shape = {};  ///< every extent >= 1; the batch is fixed when the program is built
-    DataType type = DataType::float32;
-    Role role = Role::temporary;
-    Initializer initializer = {};  ///< used for persistable variables
+    std::string name = {};              ///< unique in its program
+    Shape shape = {};                   ///< every extent >= 1; the batch is fixed when the program is built
+    DataType type = DataType::float32;  ///< of the elements
+    Role role = Role::temporary;        ///< what it is for
+    Initializer initializer = {};       ///< used for persistable variables
     friend bool operator==(const Variable&, const Variable&) = default;
 };
 
 /// A variable bound to a slot of an operator. A slot that takes several variables occurs once for each of
 /// them.
 struct Argument {
-    std::string slot = {};
-    std::string variable = {};
+    std::string slot = {};      ///< of the operator
+    std::string variable = {};  ///< its name
     friend bool operator==(const Argument&, const Argument&) = default;
 };
 
+/// A step of a program: an operator's type, its variables and attributes.
 struct Operator {
-    std::string type = {};
-    std::vector<Argument> inputs = {};
-    std::vector<Argument> outputs = {};
-    Attributes attributes = {};
+    std::string type = {};               ///< "fc", "relu", ...
+    std::vector<Argument> inputs = {};   ///< in the order of the operator's schema
+    std::vector<Argument> outputs = {};  ///< in the order of the operator's schema
+    Attributes attributes = {};          ///< parameters that are not tensors
 
     /// Variable in this input slot, or "" if the slot is not used.
     const std::string& input(std::string_view slot) const;
@@ -110,10 +116,14 @@ class Program {
   public:
     /// In the order in which they were added.
     const std::vector<Variable>& variables() const& { return variables_; }
+    /// In the order in which they run.
     const std::vector<Operator>& operators() const& { return operators_; }
+    /// As the other variables().
     std::vector<Variable> variables() && { return std::move(variables_); }
+    /// As the other operators().
     std::vector<Operator> operators() && { return std::move(operators_); }
 
+    /// Whether there is a variable of this name.
     bool has(std::string_view name) const;
 
     /// @throws ProgramError, which names the closest known variable, if there is none of that name.

@@ -16,7 +16,9 @@ class CommunicatorBackend;
 class Request {
   public:
     Request() = default;  ///< a completed request
+    /// For the library's own use.
     Request(CommunicatorBackend* backend, std::uintptr_t handle) : backend_(backend), handle_(handle) {}
+    /// Takes over the operation; `other` is complete afterwards.
     Request(Request&& other) noexcept;
     Request& operator=(Request&& other) noexcept;  ///< waits for the operation that was held
     /// Waits, except during stack unwinding: the other ranks may then never enter the operation.
@@ -28,6 +30,7 @@ class Request {
     /// Waits until the operation is complete. @throws MpiError, CommunicatorTimeout
     void wait();
 
+    /// True if nothing is left to wait for: as test() or wait() last found.
     bool complete() const { return backend_ == nullptr; }
 
   private:

@@ -28,6 +28,7 @@ struct AdmitByProbability {
     friend bool operator==(const AdmitByProbability&, const AdmitByProbability&) = default;
 };
 
+/// When an id gets a row.
 using Admission = std::variant<AdmitAll, AdmitByCount, AdmitByProbability>;
 
 /// Counts of shows and clicks per row, for shrinking. The defaults are those of Paddle's CTR accessor.
@@ -42,7 +43,7 @@ struct RowStatistics {
 
 /// Which ids of a table on parameter servers get rows, and which rows are kept.
 struct RowRules {
-    Admission admission = AdmitAll{};
+    Admission admission = AdmitAll{};              ///< which ids get rows
     std::optional<RowStatistics> statistics = {};  ///< adds 12 bytes to each row
     friend bool operator==(const RowRules&, const RowRules&) = default;
 };

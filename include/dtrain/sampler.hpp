@@ -16,6 +16,7 @@ struct LocalBatch {
     std::int64_t real = 0;                ///< number of `samples` that are not padding
 };
 
+/// The order of the samples of an epoch.
 enum class SampleOrder {
     shuffled,   ///< a new permutation for every seed and epoch
     sequential  ///< 0, 1, 2, ... (evaluation)
@@ -42,14 +43,15 @@ enum class LastBatch {
 /// samples.
 class DistributedSampler {
   public:
+    /// What is distributed, and to whom.
     struct Options {
-        std::int64_t samples = 0;       ///< in the data set
-        std::int64_t global_batch = 1;  ///< samples in one step over all ranks together
-        int rank = 0;
-        int ranks = 1;
-        std::uint64_t seed = 0;
-        SampleOrder order = SampleOrder::shuffled;
-        LastBatch last_batch = LastBatch::repeat;
+        std::int64_t samples = 0;                   ///< in the data set
+        std::int64_t global_batch = 1;              ///< samples in one step over all ranks together
+        int rank = 0;                               ///< this rank
+        int ranks = 1;                              ///< number of ranks
+        std::uint64_t seed = 0;                     ///< of the order, and of LastBatch::random
+        SampleOrder order = SampleOrder::shuffled;  ///< shuffled or sequential
+        LastBatch last_batch = LastBatch::repeat;   ///< of an epoch
         int parts = 1;  ///< batches returned per step: those of ranks rank .. rank + parts - 1
     };
 

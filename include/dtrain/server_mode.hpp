@@ -30,6 +30,7 @@ enum class ServerMode {
 /// float32. The 16-bit types round to nearest; finite values stay finite.
 enum class WireType { float32, float16, bfloat16 };
 
+/// WireType
 using WireNumbers [[deprecated("it is called WireType")]] = WireType;
 
 /// "float32", "float16", "bfloat16"

@@ -34,6 +34,7 @@
 /// whatever main() computes for them in the rank; what a lambda captures is computed by main() in the rank.
 namespace dtrain {
 
+/// How many ranks are started, and on which devices.
 struct SpawnOptions {
     /// Number of ranks. -1: one for each visible GPU; without GPUs, or with backend "gloo", one for each
     /// core.
@@ -51,6 +52,7 @@ struct SpawnOptions {
 /// A rank failed: the first one to do so. The others were stopped.
 class SpawnError : public Error {
   public:
+    /// @param rank see rank()
     SpawnError(int rank, const std::string& message) : Error(message), rank_(rank) {}
 
     /// -1: the failure is not that of a rank; for example, the ranks could not be started.
@@ -68,8 +70,10 @@ class SpawnedRanks {
   public:
     class State;
 
+    /// For the library's own use.
     explicit SpawnedRanks(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
+    /// Number of ranks.
     int nprocs() const;
 
     /// Waits until all ranks have ended. @returns false if the timeout expired first; none: no timeout
@@ -84,9 +88,11 @@ class SpawnedRanks {
     std::shared_ptr<State> state_;
 };
 
+/// SpawnedRanks of a function that returns a value.
 template <class Result>
 class Spawned : public SpawnedRanks {
   public:
+    /// For the library's own use.
     using SpawnedRanks::SpawnedRanks;
 
     /// The results of the function, by rank. Waits as join() does. @throws SpawnError
@@ -103,6 +109,7 @@ class Spawned : public SpawnedRanks {
 template <>
 class Spawned<void> : public SpawnedRanks {
   public:
+    /// For the library's own use.
     using SpawnedRanks::SpawnedRanks;
 };
 
@@ -112,9 +119,12 @@ namespace spawning {
 template <class Function>
 struct Signature;
 
+/// Of a std::function.
 template <class Return, class... Parameters>
 struct Signature<std::function<Return(Parameters...)>> {
+    /// the result type without references
     using Result = std::decay_t<Return>;
+    /// the parameter types without references
     using Arguments = std::tuple<std::decay_t<Parameters>...>;
 };
 
@@ -161,6 +171,7 @@ auto spawn(const Train& train, const std::tuple<Passed...>& arguments, const Spa
     return ranks;
 }
 
+/// Runs a function without parameters.
 template <class Train>
 auto spawn(const Train& train, const SpawnOptions& options = {}) {
     return spawn(train, std::tuple(), options);

@@ -17,10 +17,24 @@
 
 namespace dtrain {
 
+/// The state as a checkpoint, in newly allocated memory: save_checkpoint("model.h5", to_checkpoint(state)).
+/// Includes what executors have computed on a GPU. Not collective.
+/// @param header epoch, step, seed and what else the checkpoint is to say
+/// @throws what Executor::fetch() throws about earlier steps on a GPU
+Checkpoint to_checkpoint(const State& state, const CheckpointHeader& header = {});
+
+/// Sets the state to the values of a checkpoint: restore(state, load_checkpoint("model.h5")). The checkpoint
+/// may have more tensors than the state: that of a test program needs only some of them. Not collective: call
+/// it on all ranks, or on one before broadcast(). If ranks share the state's memory (State::is_shared), call
+/// it on one rank of each node and let the others wait (Communicator::barrier).
+/// @throws UsageError naming the first tensor that is missing or has another type or shape; the state is then
+/// unchanged
+void restore(const State& state, const Checkpoint& checkpoint);
+
 /// How checkpoints are written: the [checkpoint] section of a job file (docs/checkpoints.md).
 struct CheckpointOptions {
-    int keep = 2;  ///< number of checkpoints to keep
-    CheckpointFormat format = CheckpointFormat::directory;
+    int keep = 2;                                           ///< number of checkpoints to keep
+    CheckpointFormat format = CheckpointFormat::directory;  ///< a directory or one file
     /// Write in a background thread on each writing rank while training continues; needs a copy of what that
     /// rank writes. False: save() returns when the checkpoint is on disk.
     bool async = true;
@@ -48,7 +62,7 @@ struct CheckpointBuffer {
     std::string name = {};  ///< '/' creates groups in the file: "layer_1/weight"
     /// Extents, outermost first, of all elements in C order; empty: one dimension with all elements.
     std::vector<std::int64_t> shape = {};
-    ElementSpan values = {};
+    ElementSpan values = {};   ///< the memory itself
     bool is_parameter = true;  ///< false: stored in Checkpoint::optimizer
 };
 

@@ -16,6 +16,7 @@
 
 namespace dtrain {
 
+/// Types of the elements of tensors.
 enum class DataType { float32, int64, float64, int32 };
 
 /// All data types.
@@ -48,6 +49,7 @@ std::string to_string(const Shape& shape);
 /// The product of the extents, saturated at the maximum of int64; 1 for the empty shape.
 std::int64_t element_count(const Shape& shape);
 
+/// The DataType of a C++ type.
 template <class Element>
 inline constexpr DataType data_type_of = [] {
     static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, double> ||
@@ -61,11 +63,13 @@ inline constexpr DataType data_type_of = [] {
 /// A non-owning view of memory as a tensor: contiguous, in C order, aligned to 64 bytes if the library
 /// allocated it.
 struct TensorView {
-    void* data = nullptr;
-    Shape shape = {};
-    DataType type = DataType::float32;
+    void* data = nullptr;               ///< the first element
+    Shape shape = {};                   ///< extents, outermost first
+    DataType type = DataType::float32;  ///< of the elements
 
+    /// Number of elements.
     std::size_t size() const { return static_cast<std::size_t>(element_count(shape)); }
+    /// Number of bytes.
     std::size_t bytes() const { return size() * size_of(type); }
 
     /// All elements in C order.
@@ -82,6 +86,7 @@ struct TensorView {
 /// A parameter of an operator that is not a tensor.
 using Attribute =
     std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
+/// By name.
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 /// "3", "0.001", "relu", "[2, 2]", "[0.5, 0.25]".

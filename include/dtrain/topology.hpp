@@ -16,17 +16,19 @@
 /// Hardware topology of this machine, and placement of a job's ranks on it.
 namespace dtrain::topology {
 
+/// Where a device is on the PCI bus.
 struct PciAddress {
-    std::uint32_t domain = 0;
-    std::uint8_t bus = 0;
-    std::uint8_t device = 0;
-    std::uint8_t function = 0;
+    std::uint32_t domain = 0;   ///< number of the bus hierarchy
+    std::uint8_t bus = 0;       ///< number of the bus
+    std::uint8_t device = 0;    ///< number of the device on the bus
+    std::uint8_t function = 0;  ///< number of the function of the device
 
     /// "0000:5f:00.0", as in /sys/bus/pci/devices.
     std::string to_string() const;
     friend auto operator<=>(const PciAddress&, const PciAddress&) = default;
 };
 
+/// A core of a processor.
 struct Core {
     int package = 0;   ///< counted from 0
     int numa = 0;      ///< operating system index of its nearest NUMA node; -1 if the machine reports none
@@ -34,16 +36,18 @@ struct Core {
     friend bool operator==(const Core&, const Core&) = default;
 };
 
+/// Memory and the processors nearest to it.
 struct NumaNode {
-    int os_index = 0;
+    int os_index = 0;  ///< the operating system's number
     CpuSet cpus = {};  ///< empty if it has memory only (of a GPU, CXL) or none of its cores is allowed
-    std::uint64_t memory_bytes = 0;
+    std::uint64_t memory_bytes = 0;  ///< size of its memory
     friend bool operator==(const NumaNode&, const NumaNode&) = default;
 };
 
+/// A GPU of this machine.
 struct Gpu {
-    int index = 0;  ///< index in PCI order, which is CUDA's numbering with CUDA_DEVICE_ORDER=PCI_BUS_ID
-    PciAddress pci = {};
+    int index = 0;        ///< index in PCI order, which is CUDA's numbering with CUDA_DEVICE_ORDER=PCI_BUS_ID
+    PciAddress pci = {};  ///< where it is
     std::string model = {};                   ///< "NVIDIA H200", or "" if unknown
     std::string uuid = {};                    ///< "GPU-...", or "" if unknown
     std::vector<std::string> mig_uuids = {};  ///< "MIG-...", the partitions of this GPU
@@ -54,9 +58,10 @@ struct Gpu {
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
+/// A network adapter of this machine.
 struct NetworkAdapter {
-    std::string name = {};  ///< "mlx5_0" or "eth0"
-    PciAddress pci = {};
+    std::string name = {};   ///< "mlx5_0" or "eth0"
+    PciAddress pci = {};     ///< where it is
     bool rdma = false;       ///< InfiniBand or RoCE verbs device
     CpuSet local_cpus = {};  ///< as Gpu::local_cpus; also empty if the machine does not report it
     std::optional<PciAddress> root_port = {};  ///< as Gpu::root_port
@@ -65,10 +70,10 @@ struct NetworkAdapter {
 
 /// The parts of a machine that dtrain uses, limited to what this process may use (cgroup, container).
 struct Machine {
-    std::string hostname = {};  ///< "" if a topology file does not contain it
-    CpuSet allowed = {};
-    std::vector<Core> cores = {};  ///< ordered by package, then by NUMA node
-    std::vector<NumaNode> numa_nodes = {};
+    std::string hostname = {};              ///< "" if a topology file does not contain it
+    CpuSet allowed = {};                    ///< processors that this process may use
+    std::vector<Core> cores = {};           ///< ordered by package, then by NUMA node
+    std::vector<NumaNode> numa_nodes = {};  ///< in the operating system's order
     std::vector<Gpu> gpus =
         {};  ///< PCI order; on this system only those that its driver lets this process use
     std::vector<NetworkAdapter> adapters = {};  ///< RDMA first, then PCI order

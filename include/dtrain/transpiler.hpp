@@ -14,6 +14,7 @@
 
 namespace dtrain {
 
+/// How a program is split.
 struct DistributeTranspilerConfig {
     /// "pserver": parameter servers apply the updates. "nccl2" or "collective": there are no servers;
     /// trainers average their gradients (data_parallel()) over a Communicator, with or without NCCL.
@@ -21,23 +22,23 @@ struct DistributeTranspilerConfig {
     /// Without servers, what is averaged: "grad_allreduce" averages the gradients, "local_sgd" the parameters
     /// every local_sgd_steps steps (with_local_sgd()). "" is "grad_allreduce".
     std::string collective_mode = {};
-    std::int64_t local_sgd_steps = 1;
+    std::int64_t local_sgd_steps = 1;  ///< with "local_sgd": steps between two averages
     /// Cut large parameters into blocks so that several servers share the work for each of them.
     bool slice_var_up = true;
-    SplitMethod split_method = round_robin;
+    SplitMethod split_method = round_robin;  ///< which server gets which block
     /// In elements; at least 8192, because shorter messages use the network inefficiently.
     std::int64_t min_block_size = 8192;
     /// Trainers update their own parameters and send the servers the changes every geo_sgd_need_push_nums
     /// steps (ServerMode::geo). Requires sync_mode = false.
     bool geo_sgd_mode = false;
-    std::int64_t geo_sgd_need_push_nums = 100;
+    std::int64_t geo_sgd_need_push_nums = 100;  ///< with geo_sgd_mode: steps between two messages
 };
 
 /// What each process of a job passes to transpile(). Equal on all processes except for trainer_id.
 struct TranspileOptions {
     int trainer_id = 0;         ///< of this process, if it is a trainer
     std::string pservers = {};  ///< endpoints of all servers, "127.0.0.1:6170,127.0.0.1:6171"
-    int trainers = 1;
+    int trainers = 1;           ///< number of trainers
     /// Modes "nccl2" and "collective", instead of pservers and trainers: endpoints of all trainers, by
     /// trainer_id. The ranks find each other through MPI; the endpoints only define the number and order of
     /// trainers.
@@ -58,6 +59,7 @@ struct TranspileOptions {
 /// the same blocks.
 class DistributeTranspiler {
   public:
+    /// @param config how programs are split
     explicit DistributeTranspiler(DistributeTranspilerConfig config = {});
 
     /// @throws UsageError if an option is out of range or belongs to another mode, the list of servers (or
@@ -94,39 +96,46 @@ class DistributeTranspiler {
     /// The server of each block: the blocks of all updated parameters, in the order in which their gradients
     /// are computed, with the index of the server in `pservers`.
     struct Placement {
-        VariableBlock block = {};
-        std::size_t server = 0;
+        VariableBlock block = {};  ///< part of a parameter
+        std::size_t server = 0;    ///< index in `pservers`
         friend bool operator==(const Placement&, const Placement&) = default;
     };
+    /// See Placement.
     const std::vector<Placement>& placements() const& { return placements_; }
+    /// See Placement.
     std::vector<Placement> placements() && { return std::move(placements_); }
 
     /// The options passed to transpile().
     const std::vector<std::string>& endpoints() const { return endpoints_; }
+    /// Number of trainers.
     int trainers() const { return trainers_; }
+    /// TranspileOptions::sync_mode
     bool sync_mode() const { return sync_mode_; }
+    /// DistributeTranspilerConfig::geo_sgd_mode
     bool geo_sgd_mode() const { return config_.geo_sgd_mode; }
 
     /// A parameter with a sparse gradient: its rows are distributed over all servers by id. The servers run
     /// its optimizer.
     struct Table {
-        std::string parameter = {};
-        std::int64_t rows = 0;   ///< any_id: maximum number of distinct ids; otherwise ids are below it
-        std::int64_t width = 0;  ///< floats per row
-        bool any_id = false;     ///< EmbeddingOptions::is_distributed
-        Initializer initializer = {};
-        Optimizer optimizer = {};
-        Regularisation regularisation = {};
+        std::string parameter = {};    ///< its name
+        std::int64_t rows = 0;         ///< any_id: maximum number of distinct ids; otherwise ids are below it
+        std::int64_t width = 0;        ///< floats per row
+        bool any_id = false;           ///< EmbeddingOptions::is_distributed
+        Initializer initializer = {};  ///< of the rows
+        Optimizer optimizer = {};      ///< by which rows are updated
+        Regularisation regularisation = {};  ///< added to the gradients of the rows
         /// Variable of the servers' programs that a schedule computes; "": the optimizer's own rate is used.
         std::string learning_rate = {};
     };
     /// In the order in which their gradients are computed.
     const std::vector<Table>& tables() const& { return tables_; }
+    /// As the other tables().
     std::vector<Table> tables() && { return std::move(tables_); }
 
     /// With geo_sgd_mode: the same tables, with the optimizers by which trainers update their rows; otherwise
     /// empty.
     const std::vector<Table>& local_tables() const& { return local_tables_; }
+    /// As the other local_tables().
     std::vector<Table> local_tables() && { return std::move(local_tables_); }
 
   private:

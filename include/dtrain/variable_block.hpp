@@ -13,11 +13,11 @@ namespace dtrain {
 
 /// Whole rows (entries of the first extent) of a variable: the part that one parameter server holds.
 struct VariableBlock {
-    std::string variable = {};
-    int number = 0;  ///< index among the variable's blocks
-    int count = 1;   ///< number of the variable's blocks
-    std::int64_t first_row = 0;
-    Shape shape = {};  ///< of the block
+    std::string variable = {};   ///< its name
+    int number = 0;              ///< index among the variable's blocks
+    int count = 1;               ///< number of the variable's blocks
+    std::int64_t first_row = 0;  ///< index of the block's first row in the variable
+    Shape shape = {};            ///< of the block
 
     /// VARIABLE.blockNUMBER; the variable's own name if it has only one block.
     std::string name() const { return name_of(variable); }

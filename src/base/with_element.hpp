@@ -49,7 +49,7 @@ auto with_element(ElementType type, const Action& action) {
 
 /// The element type of tensors of this type.
 inline ElementType element_type_of(DataType type) {
-    return with_element(type, []<class Value>() { return comm::element_type<Value>(); });
+    return with_element(type, []<class Value>() { return detail::element_type<Value>(); });
 }
 
 }  // namespace dtrain

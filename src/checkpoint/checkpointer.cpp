@@ -176,7 +176,7 @@ void Checkpointer::write_together() {
     std::ranges::sort(extents, {}, &io::WriteExtent::offset);  // HDF5 may place small tensors in gaps
     file.write(extents);
     file.close();
-    const auto all_info = communicator_.allgather(io::to_json(info));
+    const auto all_info = communicator_.all_gather(io::to_json(info));
     throw_together<Error>(communicator_, error_of([&] {
                               if (!first) return;
                               io::ShardInfo whole;
@@ -235,7 +235,7 @@ void Checkpointer::collect_parts() {
         if (part_.valid()) info = io::to_json(part_.get());
     });
     throw_together<Error>(communicator_, error);
-    const auto all_info = communicator_.allgather(info);
+    const auto all_info = communicator_.all_gather(info);
     if (communicator_.rank() != 0) return;
     io::CheckpointIndex index{header_, tensors_, {}};
     for (const auto& each : all_info)

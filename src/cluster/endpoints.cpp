@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "cluster/endpoints.hpp"
+
 #include <cstdint>
 #include <map>
 
 #include <fmt/format.h>
 
-#include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 
 #include "cluster/address.hpp"

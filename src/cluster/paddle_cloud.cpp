@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "cluster/paddle_cloud.hpp"
+
 #include <fmt/format.h>
 
-#include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
 #include "cluster/contracts.hpp"
+#include "cluster/endpoints.hpp"
 #include "cluster/host_name.hpp"
 
 namespace dtrain::cluster {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include "cluster/program_environment.hpp"
 
-#include <dtrain/cluster.hpp>
+#include <algorithm>
 
 #include "base/env_table.hpp"
 #include "base/text.hpp"

@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <dtrain/cluster.hpp>
+#include <optional>
+
+#include <dtrain/environment.hpp>
+
+#include "cluster/program_environment.hpp"
+#include "cluster/server_job.hpp"
 
 namespace dtrain::cluster {
 

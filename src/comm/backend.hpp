@@ -7,12 +7,19 @@
 #include <memory>
 #include <string>
 
+#include <mpi.h>
+
 #include <dtrain/communicator.hpp>
 
+#include "comm/call.hpp"
 #include "comm/captured_operations.hpp"
 #include "comm/failure_monitor.hpp"
 
 namespace dtrain {
+
+namespace comm {
+class Transport;
+}
 
 /// Interface of the implementations behind a Communicator: one without MPI for a world of one rank, one over
 /// MPI, and one over NCCL for GPU memory. The arguments have already been validated.
@@ -36,6 +43,9 @@ class CommunicatorBackend {
     virtual std::unique_ptr<comm::Transport> open_transport() = 0;
     virtual std::unique_ptr<comm::FailureMonitor> open_failure_monitor() = 0;
 
+    /// A duplicate that the caller frees. Collective. @throws Error if MPI is not running
+    virtual MPI_Comm copy_for_mpi() = 0;
+
     /// Null if the backend does not support them.
     virtual comm::CapturedOperations* captured_operations() { return nullptr; }
 
@@ -54,4 +64,12 @@ std::shared_ptr<CommunicatorBackend> local_backend();
 std::shared_ptr<CommunicatorBackend> backend_of(const Communicator& communicator);
 
 }  // namespace comm
+
+/// What the library's own code reaches in a Communicator.
+struct detail::CommunicatorAccess {
+    static const std::shared_ptr<CommunicatorBackend>& backend_of(const Communicator& communicator) {
+        return communicator.backend_;
+    }
+};
+
 }  // namespace dtrain

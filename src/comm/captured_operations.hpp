@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include <dtrain/comm_call.hpp>
+#include "comm/call.hpp"
 
 namespace dtrain::comm {
 

@@ -155,9 +155,9 @@ std::string Communicator::broadcast(const std::string& text, int root) const {
     return received;
 }
 
-std::vector<std::string> Communicator::allgather(const std::string& text) const {
+std::vector<std::string> Communicator::all_gather(const std::string& text) const {
     // Texts are padded to the length of the longest one: they are few and short.
-    const auto lengths = allgather(static_cast<std::int64_t>(text.size()));
+    const auto lengths = all_gather(static_cast<std::int64_t>(text.size()));
     std::size_t max = 0;
     for (const auto length : lengths) max = std::max(max, static_cast<std::size_t>(length));
     std::string mine = text;
@@ -170,7 +170,7 @@ std::vector<std::string> Communicator::allgather(const std::string& text) const 
     return texts;
 }
 
-std::vector<std::int64_t> Communicator::allgather(std::int64_t value) const {
+std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
     std::vector<std::int64_t> values(static_cast<std::size_t>(size()));
     all_gather(std::span<const std::int64_t>(&value, 1), std::span(values));
     return values;
@@ -202,7 +202,7 @@ std::string Communicator::describe() const {
 }
 
 std::shared_ptr<CommunicatorBackend> comm::backend_of(const Communicator& communicator) {
-    return communicator.backend_;
+    return detail::CommunicatorAccess::backend_of(communicator);
 }
 
 namespace detail {

@@ -9,9 +9,9 @@
 
 #include <mpi.h>
 
-#include <dtrain/comm_call.hpp>
 #include <dtrain/comm_error.hpp>
 
+#include "comm/call.hpp"
 #include "comm/node_map.hpp"
 
 namespace dtrain::comm {

@@ -10,6 +10,8 @@
 
 #include "base/huge_pages.hpp"
 #include "comm/backend.hpp"
+#include "comm/mpi_error.hpp"
+#include "comm/own_comm.hpp"
 #include "comm/transport.hpp"
 
 namespace dtrain::comm {
@@ -32,6 +34,12 @@ class LocalBackend final : public CommunicatorBackend {
     std::unique_ptr<Transport> open_transport() override { return std::move(local_transports(1).front()); }
 
     std::unique_ptr<FailureMonitor> open_failure_monitor() override { return local_failure_monitor(); }
+
+    MPI_Comm copy_for_mpi() override {
+        if (!mpi_is_running())
+            throw Error("to_mpi: MPI is not running, so this rank has no communicator of MPI");
+        return copy_of(MPI_COMM_SELF);
+    }
 
     Request start(const Call& call) override {
         switch (call.operation) {

@@ -116,6 +116,11 @@ class MpiBackend final : public CommunicatorBackend {
         return mpi_failure_monitor(collectives_, node_, queue_.map, deadline_);
     }
 
+    MPI_Comm copy_for_mpi() override {
+        run({.operation = Operation::barrier});
+        return copy_of(collectives_);
+    }
+
     std::string describe() const override {
         const int nodes = queue_.map.nodes();
         const auto where = fmt::format("{} on {}: ", counted(size(), "rank"), counted(nodes, "node"));

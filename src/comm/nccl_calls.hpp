@@ -8,8 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <dtrain/comm_call.hpp>
-
+#include "comm/call.hpp"
 #include "comm/nccl_state.hpp"
 
 static_assert(NCCL_VERSION_CODE >= NCCL_VERSION(2, 14, 3),

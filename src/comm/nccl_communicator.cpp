@@ -24,8 +24,8 @@ namespace {
 /// NCCL also refuses them, but on each rank separately.
 void refuse_different_nccls(const Communicator& ranks, const std::string& own) {
     std::vector<comm::HostVersion> all;
-    const auto hosts = ranks.allgather(host_name());
-    const auto versions = ranks.allgather(own);
+    const auto hosts = ranks.all_gather(host_name());
+    const auto versions = ranks.all_gather(own);
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) all.push_back({hosts[rank], versions[rank]});
     if (const auto difference = comm::version_difference(all, "NCCL"))
         throw NcclUnavailable("nccl_communicator: " + *difference);

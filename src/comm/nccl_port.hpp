@@ -8,8 +8,7 @@
 #include <span>
 #include <string>
 
-#include <dtrain/comm_call.hpp>
-
+#include "comm/call.hpp"
 #include "comm/nccl_state.hpp"
 
 namespace dtrain::comm {

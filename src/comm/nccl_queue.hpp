@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <dtrain/comm_call.hpp>
-
+#include "comm/call.hpp"
 #include "comm/failure_monitor.hpp"
 #include "comm/nccl_port.hpp"
 

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <dtrain/comm_call.hpp>
-
+#include "comm/call.hpp"
 #include "comm/faster_way.hpp"
 #include "comm/window.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include <dtrain/comm_call.hpp>
+#include "comm/call.hpp"
 
 namespace dtrain::comm {
 

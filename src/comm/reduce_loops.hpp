@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include <dtrain/comm_call.hpp>
+#include "comm/call.hpp"
 
 namespace dtrain::comm {
 

@@ -38,13 +38,13 @@ std::optional<std::size_t> first_other(const std::vector<Value>& by_rank) {
 std::optional<std::string> first_difference(const Communicator& communicator,
                                             const std::vector<std::string>& list, std::string_view what) {
     if (communicator.all_have(static_cast<std::int64_t>(checksum_of(list)))) return std::nullopt;
-    const auto counts = communicator.allgather(static_cast<std::int64_t>(list.size()));
+    const auto counts = communicator.all_gather(static_cast<std::int64_t>(list.size()));
     if (const auto other = first_other(counts))
         return fmt::format("rank 0 has {} {} and rank {} has {}", counts.front(), what, *other,
                            counts[*other]);
     for (std::size_t number = 0; number < list.size(); ++number) {
         if (communicator.all_have(static_cast<std::int64_t>(checksum_of(0, list[number])))) continue;
-        const auto by_rank = communicator.allgather(list[number]);
+        const auto by_rank = communicator.all_gather(list[number]);
         const auto other = first_other(by_rank).value_or(0);
         return fmt::format(
             "the ranks have {} of different names or sizes or types: number {} is {} on rank 0 and {} on "

@@ -224,7 +224,7 @@ void Transport::recycle(MessageBytes&& content) {
 }
 
 std::unique_ptr<Transport> open_transport(const Communicator& world) {
-    return world.backend_->open_transport();
+    return backend_of(world)->open_transport();
 }
 
 std::unique_ptr<Transport> mpi_transport(MPI_Comm parent, MPI_Comm node, const NodeMap& map) {

@@ -12,7 +12,7 @@
 
 #include "io/prefetcher.hpp"
 
-namespace dtrain::eager {
+namespace dtrain::detail {
 
 /// The batches of one epoch of a source with lookahead, gathered in advance by a thread.
 class BatchesOfEpoch {
@@ -52,4 +52,4 @@ class BatchesOfEpoch {
     io::Prefetcher prefetcher_;  ///< its thread ends before the members that it uses are destroyed
 };
 
-}  // namespace dtrain::eager
+}  // namespace dtrain::detail

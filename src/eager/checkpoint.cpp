@@ -8,9 +8,7 @@
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/nn_training.hpp>
 
-#include "base/with_element.hpp"
 #include "eager/graph.hpp"
-#include "io/stored_checkpoint.hpp"
 #include "program/stored_state.hpp"
 
 namespace dtrain::nn {
@@ -63,21 +61,11 @@ void store(const std::vector<Place>& places, Tensors& tensors) {
 }
 
 void check(const std::string& file, const std::vector<Place>& places, const Tensors& tensors) {
-    for (const auto& [name, view] : places) {
-        const auto found = tensors.find(name);
-        if (found == tensors.end())
-            throw UsageError(fmt::format("{}: it has no '{}', which is to be loaded", file, name));
-        const auto theirs = io::info_of("", name, found->second);
-        if (theirs.element != element_type_of(view.type) || theirs.shape != view.shape)
-            throw UsageError(fmt::format("{}: '{}' is {} {}, expected {} {}", file, name,
-                                         to_string(theirs.element), to_string(theirs.shape),
-                                         to_string(view.type), to_string(view.shape)));
-    }
+    for (const auto& [name, view] : places) program::stored_for(file, tensors, name, view);
 }
 
 void restore(const std::vector<Place>& places, const Tensors& tensors) {
-    for (const auto& [name, view] : places)
-        std::ranges::copy(io::bytes_of(tensors.at(name)), static_cast<std::byte*>(view.data));
+    for (const auto& [name, view] : places) program::restore(tensors.at(name), view);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ std::vector<std::int64_t> DataLoader::samples(const std::vector<std::int64_t>& o
 DataLoader::Epoch::Epoch(const DataLoader& loader, std::vector<std::int64_t> order)
     : loader_(loader), order_(std::make_shared<const std::vector<std::int64_t>>(std::move(order))) {
     if (loader.source_->lookahead() > 0)
-        ahead_ = std::make_shared<eager::BatchesOfEpoch>(
+        ahead_ = std::make_shared<detail::BatchesOfEpoch>(
             *loader.source_, ceil_div(loader.options_.batch_size, loader.ranks_), loader.batches_,
             [loader, order = order_](std::int64_t number) { return loader.samples(*order, number); });
 }

@@ -83,11 +83,21 @@ class NoGradGuard {
     static int& count();  ///< number of existing guards
 };
 
+}  // namespace dtrain::eager
+
+namespace dtrain::detail {
+
 /// A value and how it was computed.
 struct Traced {
-    Value value;
-    Origin origin;
+    eager::Value value;
+    eager::Origin origin;
 };
+
+}  // namespace dtrain::detail
+
+namespace dtrain::eager {
+
+using detail::Traced;
 
 struct TracedInput {
     std::string slot;

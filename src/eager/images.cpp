@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::int64_t largest = 1 << 20;  // limit of the operators' attributes
 
-Shape pair_of(Size2D size) {
+Shape pair_of(Size2d size) {
     return {size.height, size.width};
 }
 
-Size2D checked(const char* layer, const char* what, Size2D size, std::int64_t min) {
+Size2d checked(const char* layer, const char* what, Size2d size, std::int64_t min) {
     for (const auto each : pair_of(size))
         if (each < min || each > largest)
             throw ProgramError(fmt::format("{}: {} is {}, expected height and width from {} to {}", layer,
@@ -25,7 +25,7 @@ Size2D checked(const char* layer, const char* what, Size2D size, std::int64_t mi
     return size;
 }
 
-Size2D checked_padding(const char* layer, Size2D padding, Size2D kernel_size) {
+Size2d checked_padding(const char* layer, Size2d padding, Size2d kernel_size) {
     checked(layer, "padding", padding, 0);
     if (padding.height >= kernel_size.height || padding.width >= kernel_size.width)
         throw ProgramError(fmt::format("{}: padding is {}, expected less than kernel_size, {}", layer,
@@ -34,31 +34,31 @@ Size2D checked_padding(const char* layer, Size2D padding, Size2D kernel_size) {
     return padding;
 }
 
-Attributes window_of(Size2D kernel_size, Size2D stride, Size2D padding) {
+Attributes window_of(Size2d kernel_size, Size2d stride, Size2d padding) {
     return {{"window", pair_of(kernel_size)}, {"stride", pair_of(stride)}, {"padding", pair_of(padding)}};
 }
 
 }  // namespace
 
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Size2D stride, Size2D padding) {
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, Size2d stride, Size2d padding) {
     return run_one("conv2d", {{"x", x}, {"filter", weight}, {"bias", bias}},
                    {{"stride", pair_of(stride)}, {"padding", pair_of(padding)}});
 }
 
-Tensor max_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding) {
+Tensor max_pool2d(const Tensor& x, Size2d kernel_size, Size2d stride, Size2d padding) {
     return run_one("max_pool2d", {{"x", x}}, window_of(kernel_size, stride, padding));
 }
 
-Tensor avg_pool2d(const Tensor& x, Size2D kernel_size, Size2D stride, Size2D padding) {
+Tensor avg_pool2d(const Tensor& x, Size2d kernel_size, Size2d stride, Size2d padding) {
     return run_one("average_pool2d", {{"x", x}}, window_of(kernel_size, stride, padding));
 }
 
-Conv2D::Conv2D(std::int64_t in_channels, std::int64_t out_channels, Size2D kernel_size, Size2D stride,
-               Size2D padding, const Conv2DOptions& options)
-    : stride_(checked("Conv2D", "stride", stride, 1)),
-      padding_(checked_padding("Conv2D", padding, checked("Conv2D", "kernel_size", kernel_size, 1))) {
+Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel_size, Size2d stride,
+               Size2d padding, const Conv2dOptions& options)
+    : stride_(checked("Conv2d", "stride", stride, 1)),
+      padding_(checked_padding("Conv2d", padding, checked("Conv2d", "kernel_size", kernel_size, 1))) {
     if (in_channels < 1 || out_channels < 1)
-        throw ProgramError(fmt::format("Conv2D: from {} channels to {}, expected at least 1 of each",
+        throw ProgramError(fmt::format("Conv2d: from {} channels to {}, expected at least 1 of each",
                                        in_channels, out_channels),
                            "", "");
     const auto name = options.name.empty() ? unique_name("conv2d") : options.name;
@@ -68,7 +68,7 @@ Conv2D::Conv2D(std::int64_t in_channels, std::int64_t out_channels, Size2D kerne
     bias_ = add_parameter(name + ".bias", {out_channels}, {}, options.type);
 }
 
-Pool2D::Pool2D(const char* layer, Size2D kernel_size, Size2D stride, Size2D padding)
+Pool2d::Pool2d(const char* layer, Size2d kernel_size, Size2d stride, Size2d padding)
     : kernel_size_(checked(layer, "kernel_size", kernel_size, 1)),
       stride_(checked(layer, "stride", stride, 1)),
       padding_(checked_padding(layer, padding, kernel_size)) {}

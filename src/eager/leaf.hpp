@@ -36,17 +36,25 @@ class GradientWatcher {
     std::uint64_t made_;
 };
 
+}  // namespace dtrain::eager
+
+namespace dtrain::detail {
+
 /// A parameter: values that an optimizer changes, and the sum of their gradients since they were last
 /// cleared. Neither moves.
 struct Leaf {
     std::string name;
-    Value value;
-    Value gradient;
+    eager::Value value;
+    eager::Value gradient;
     bool has_gradient = false;
-    std::uint64_t version = 0;           ///< incremented when this library changes the values
-    GradientWatcher* watcher = nullptr;  ///< may be null
-    std::size_t number = 0;              ///< of the parameter, for the watcher
-    bool is_listed = false;              ///< parameters() of a layer has returned it, or an optimizer has it
+    std::uint64_t version = 0;                  ///< incremented when this library changes the values
+    eager::GradientWatcher* watcher = nullptr;  ///< may be null
+    std::size_t number = 0;                     ///< of the parameter, for the watcher
+    bool is_listed = false;  ///< parameters() of a layer has returned it, or an optimizer has it
 };
 
+}  // namespace dtrain::detail
+
+namespace dtrain::eager {
+using detail::Leaf;
 }  // namespace dtrain::eager

@@ -192,7 +192,7 @@ void Optimizer::step() {
     content_->updates_of(wanted).run();
 }
 
-void Optimizer::clear_grad() {
+void Optimizer::zero_grad() {
     for (const auto& leaf : content_->leaves) leaf->has_gradient = false;
 }
 

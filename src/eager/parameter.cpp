@@ -80,7 +80,7 @@ TensorView Parameter::gradient_view() const {
     return leaf()->gradient.host_to_write();
 }
 
-void Parameter::clear_gradient() const {
+void Parameter::zero_grad() const {
     leaf()->has_gradient = false;
 }
 

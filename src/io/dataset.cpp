@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,12 +15,33 @@
 #include "io/read_dataset.hpp"
 
 namespace dtrain {
+namespace {
 
-Dataset Dataset::read(const DatasetSource& source) {
+/// The compressed file in place of one that is missing.
+void use_compressed(std::filesystem::path& file) {
+    auto compressed = file;
+    compressed += ".gz";
+    std::error_code ignored;
+    if (!file.empty() && !std::filesystem::exists(file, ignored) &&
+        std::filesystem::exists(compressed, ignored))
+        file = std::move(compressed);
+}
+
+DatasetSource present(DatasetSource source) {
+    use_compressed(source.file);
+    use_compressed(source.labels);
+    return source;
+}
+
+}  // namespace
+
+Dataset Dataset::read(const DatasetSource& given) {
+    const auto source = present(given);
     return io::format_of(source).read(source);
 }
 
-std::shared_ptr<const DataSource> open_data(const DatasetSource& source, std::int64_t memory) {
+std::shared_ptr<const DataSource> open_data(const DatasetSource& given, std::int64_t memory) {
+    const auto source = present(given);
     if (io::format_of(source).format == DataFormat::hdf5) {
         auto samples = io::open_samples(source);
         const auto values = static_cast<double>(samples.count) * static_cast<double>(samples.features);

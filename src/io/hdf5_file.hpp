@@ -96,7 +96,7 @@ class Hdf5File {
         return read<std::int64_t>(dataset);
     }
     /// All values of a numeric dataset, converted to the nearest values of another type.
-    /// @tparam Value as comm::element_type()
+    /// @tparam Value as detail::element_type()
     template <class Value>
     std::vector<Value> read(const std::string& dataset) const;
     /// Reads rows first .. first + count - 1; `values` must have their size.
@@ -118,7 +118,7 @@ class Hdf5File {
     template <class Value>
     void write(const std::string& dataset, std::span<const std::int64_t> shape,
                std::span<const Value> values) {
-        write_bytes(dataset, shape, comm::element_type<Value>(), values.data());
+        write_bytes(dataset, shape, detail::element_type<Value>(), values.data());
     }
     /// Creates a contiguous dataset whose values somebody else writes, and returns their offset in the file;
     /// 0 if it has no values.

@@ -19,7 +19,7 @@ namespace dtrain::io {
 namespace {
 
 CheckpointTensor::Values room_for(const TensorInfo& info) {
-    const auto count = static_cast<std::size_t>(info.bytes()) / comm::bytes_of(info.element);
+    const auto count = static_cast<std::size_t>(info.bytes()) / detail::bytes_of(info.element);
     return with_element(info.element, [count]<class Value>() -> CheckpointTensor::Values {
         return std::vector<Value>(count);
     });
@@ -45,7 +45,7 @@ std::span<const std::byte> bytes_of(const CheckpointTensor& tensor) {
 
 TensorInfo info_of(const std::string& group, const std::string& name, const CheckpointTensor& tensor) {
     const auto element = std::visit(
-        []<class Value>(const std::vector<Value>&) { return comm::element_type<Value>(); }, tensor.values);
+        []<class Value>(const std::vector<Value>&) { return detail::element_type<Value>(); }, tensor.values);
     return {group + name, element, tensor.shape};
 }
 

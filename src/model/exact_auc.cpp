@@ -44,7 +44,7 @@ double exact_auc(const std::vector<ScoredSample>& samples, const Communicator& c
     sent[0] = samples.size();
     std::vector<std::size_t> received(ranks, 0);
     std::size_t all = 0;
-    const auto counts = communicator.allgather(static_cast<std::int64_t>(samples.size()));
+    const auto counts = communicator.all_gather(static_cast<std::int64_t>(samples.size()));
     if (communicator.rank() == 0)
         for (std::size_t rank = 0; rank < ranks; ++rank)
             all += received[rank] = static_cast<std::size_t>(counts[rank]);

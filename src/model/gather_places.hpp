@@ -14,7 +14,7 @@ namespace dtrain::model {
 /// ranks may precede these
 inline std::vector<report::RankPlace> gather_places(const Communicator& ranks, int first = 0) {
     const auto own = report::place_text(report::own_place(first + ranks.rank()));
-    return report::places_of_texts(ranks.allgather(own));
+    return report::places_of_texts(ranks.all_gather(own));
 }
 
 }  // namespace dtrain::model

@@ -126,7 +126,7 @@ void Learner::check(const Samples& samples, Fed fed, std::int64_t batch_size) co
         count = checked_count(samples, spec_, fed);
     });
     if (options_.communicator.all_have(count)) return;
-    const auto counts = options_.communicator.allgather(count);
+    const auto counts = options_.communicator.all_gather(count);
     throw_together(
         options_.communicator,
         fmt::format("rank 0 has {} samples, but this is not so on all ranks ({} to {}); every rank must "

@@ -14,6 +14,7 @@
 #include "comm/node_line.hpp"
 #include "comm/own_world_size.hpp"
 #include "model/learner.hpp"
+#include "model/model_access.hpp"
 #include "model/together.hpp"
 #include "report/slowest_rank.hpp"
 
@@ -25,7 +26,7 @@ using model::together;
 
 Network with_names(SimpleNetwork network) {
     if (!network) return {};
-    return [network = std::move(network)](Program& program, const std::vector<std::string>& inputs) {
+    return [network = std::move(network)](Program& program, const Vars& inputs) {
         return network(program, inputs.front());
     };
 }
@@ -152,8 +153,8 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
     return history;
 }
 
-const std::vector<report::RankTimes>& Model::rank_times() const {
-    return content_->times;
+const std::vector<report::RankTimes>& detail::ModelAccess::rank_times(const Model& model) {
+    return model.content_->times;
 }
 
 void Model::note_times(EpochRecord& record, double seconds) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <unistd.h>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/files.hpp"
 #include "model/gather_gpu_use.hpp"
 #include "model/gather_places.hpp"
+#include "model/model_access.hpp"
 #include "report/recorder.hpp"
 
 namespace dtrain {
@@ -24,95 +26,125 @@ std::string name_in_row(const std::string& measure) {
 
 }  // namespace
 
-RunRecord::RunRecord(const report::Outputs& outputs, std::string title, const RowOptions& rows)
-    : outputs_(new report::Outputs(outputs)), title_(std::move(title)), rows_(rows) {
-    if (rows.every_steps && *rows.every_steps < 1)
-        throw UsageError(
-            fmt::format("RowOptions: every_steps is {}; it must be 1 or more", *rows.every_steps));
-}
+struct RunRecord::Content {
+    /// State at the last row of an epoch.
+    struct Position {
+        std::int64_t step = 0;
+        double loss_sum = 0;  ///< sum of the mean losses of steps
+        double seconds = 0;   ///< since `begin`
+    };
+
+    Content(report::Outputs where, std::string headline, const RowOptions& row_options)
+        : outputs(std::move(where)), title(std::move(headline)), rows(row_options) {
+        if (rows.every_steps && *rows.every_steps < 1)
+            throw UsageError(
+                fmt::format("RowOptions: every_steps is {}; it must be 1 or more", *rows.every_steps));
+    }
+
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+
+    report::Outputs outputs;
+    std::string title;
+    RowOptions rows;
+    std::int64_t every_steps = 1;
+    Position last = {};
+    std::vector<std::string> measures = {};
+    std::unique_ptr<report::Recorder> recorder = {};
+    std::unique_ptr<topology::GpuWatch> gpus = {};
+    std::chrono::steady_clock::time_point begin = {};
+};
+
+RunRecord::RunRecord(std::unique_ptr<Content> content) : content_(std::move(content)) {}
 
 RunRecord::~RunRecord() = default;
 
 void RunRecord::on_begin(Model& model, const std::vector<std::string>& measures) {
     const auto& ranks = model.communicator();
     auto places = model::gather_places(ranks);
-    gpus_ = std::make_unique<topology::GpuWatch>(Environment::of_this_process().get("CUDA_VISIBLE_DEVICES"));
-    measures_ = measures;
-    begin_ = std::chrono::steady_clock::now();
+    content_->gpus =
+        std::make_unique<topology::GpuWatch>(Environment::of_this_process().get("CUDA_VISIBLE_DEVICES"));
+    content_->measures = measures;
+    content_->begin = std::chrono::steady_clock::now();
     if (ranks.rank() != 0) return;
-    report::check_outputs(*outputs_);
-    recorder_ = std::make_unique<report::Recorder>(
-        *outputs_, report::Run{.title = title_, .began = report::time_now(), .places = std::move(places)},
+    report::check_outputs(content_->outputs);
+    content_->recorder = std::make_unique<report::Recorder>(
+        content_->outputs,
+        report::Run{.title = content_->title, .began = report::time_now(), .places = std::move(places)},
         [](const std::string& complaint) { write_all(STDERR_FILENO, "dtrain: " + complaint + "\n"); });
 }
 
-double RunRecord::seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-}
-
 void RunRecord::on_epoch_begin(Model& /*model*/, const StepRecord& record) {
-    every_steps_ = rows_.every_steps.value_or(report::steps_between_rows(record.steps));
-    last_ = {.seconds = seconds()};
+    content_->every_steps = content_->rows.every_steps.value_or(report::steps_between_rows(record.steps));
+    content_->last = {.seconds = content_->seconds()};
 }
 
 void RunRecord::on_step_end(Model& model, const StepRecord& record) noexcept {
-    if (!recorder_ || record.step % every_steps_ != 0 || record.step == record.steps) return;
-    const Position now{.step = record.step,
-                       .loss_sum = record.loss * static_cast<double>(record.step),
-                       .seconds = seconds()};
-    const auto steps = static_cast<double>(now.step - last_.step);
+    if (!content_->recorder || record.step % content_->every_steps != 0 || record.step == record.steps)
+        return;
+    const Content::Position now{.step = record.step,
+                                .loss_sum = record.loss * static_cast<double>(record.step),
+                                .seconds = content_->seconds()};
+    const auto steps = static_cast<double>(now.step - content_->last.step);
     report::MetricRow row{.event = "step",
                           .time = report::time_now(),
                           .seconds = now.seconds,
                           .epoch = record.epoch,
                           .step = model.steps_done(),
-                          .values = {{"loss", (now.loss_sum - last_.loss_sum) / steps},
+                          .values = {{"loss", (now.loss_sum - content_->last.loss_sum) / steps},
                                      {"samples_per_second", steps * static_cast<double>(record.batch) /
-                                                                (now.seconds - last_.seconds)}}};
+                                                                (now.seconds - content_->last.seconds)}}};
     if (record.learning_rate) row.values.push_back({"learning_rate", *record.learning_rate});
-    recorder_->add(std::move(row));
-    last_ = now;
+    content_->recorder->add(std::move(row));
+    content_->last = now;
 }
 
 bool RunRecord::on_epoch_end(Model& model, const EpochRecord& record) {
-    const auto gpus = model::gather_gpu_use(model.communicator(), *gpus_);
-    if (!recorder_) return true;
+    const auto gpus = model::gather_gpu_use(model.communicator(), *content_->gpus);
+    if (!content_->recorder) return true;
     report::MetricRow row{.event = "epoch",
                           .time = report::time_now(),
-                          .seconds = seconds(),
+                          .seconds = content_->seconds(),
                           .epoch = record.epoch,
                           .step = model.steps_done()};
-    for (const auto& name : measures_)
+    for (const auto& name : content_->measures)
         if (const auto value = record.measure(name)) row.values.push_back({name_in_row(name), *value});
     row.values.push_back(
         {"samples_per_second", static_cast<double>(record.train.samples) / record.train_seconds});
     if (record.learning_rate) row.values.push_back({"learning_rate", *record.learning_rate});
     row.values.insert(row.values.end(), gpus.values.begin(), gpus.values.end());
-    recorder_->set(gpus.ranks);
-    recorder_->set(model.rank_times());
+    content_->recorder->set(gpus.ranks);
+    content_->recorder->set(detail::ModelAccess::rank_times(model));
     if (const auto& slowest = record.slowest)
-        recorder_->add(report::SlowEpoch{record.epoch, slowest->rank, slowest->waited});
-    recorder_->add(std::move(row));
+        content_->recorder->add(report::SlowEpoch{record.epoch, slowest->rank, slowest->waited});
+    content_->recorder->add(std::move(row));
     return true;
 }
 
 void RunRecord::on_end(Model& /*model*/, const std::exception* failure) noexcept {
-    gpus_.reset();
-    if (!recorder_) return;
+    content_->gpus.reset();
+    if (!content_->recorder) return;
     if (failure == nullptr)
-        recorder_->finish("done", seconds());
+        content_->recorder->finish("done", content_->seconds());
     else
-        recorder_->finish("failed", seconds(), report::Failure{.headline = failure->what(), .text = ""});
-    recorder_.reset();
+        content_->recorder->finish("failed", content_->seconds(),
+                                   report::Failure{.headline = failure->what(), .text = ""});
+    content_->recorder.reset();
 }
 
 JsonLines::JsonLines(const std::filesystem::path& file, const RowOptions& rows)
-    : RunRecord({.metrics = file, .tensorboard = {}, .page = {}, .record = {}}, "training", rows) {}
+    : RunRecord(std::make_unique<Content>(
+          report::Outputs{.metrics = file, .tensorboard = {}, .page = {}, .record = {}}, "training", rows)) {}
 
 TensorBoard::TensorBoard(const std::filesystem::path& folder, const RowOptions& rows)
-    : RunRecord({.metrics = {}, .tensorboard = folder, .page = {}, .record = {}}, "training", rows) {}
+    : RunRecord(std::make_unique<Content>(
+          report::Outputs{.metrics = {}, .tensorboard = folder, .page = {}, .record = {}}, "training",
+          rows)) {}
 
 ReportPage::ReportPage(const std::filesystem::path& file, std::string title, const RowOptions& rows)
-    : RunRecord({.metrics = {}, .tensorboard = {}, .page = file, .record = {}}, std::move(title), rows) {}
+    : RunRecord(std::make_unique<Content>(
+          report::Outputs{.metrics = {}, .tensorboard = {}, .page = file, .record = {}}, std::move(title),
+          rows)) {}
 
 }  // namespace dtrain

@@ -60,13 +60,13 @@ void add(LossProgram& made, const ModelSpec& spec, const std::string& output, co
     made.loss_sum = layers::weighted_sum(made.program, entropy.row_loss, fed_weight);
 }
 
-void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const MeanSquareErrorLoss&) {
-    const auto& label = only_label(spec, "MeanSquareErrorLoss");
+void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const MSELoss&) {
+    const auto& label = only_label(spec, "MSELoss");
     add_mean(made, layers::square_error(made.program, output, label));
 }
 
-void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const BceWithLogitsLoss&) {
-    const auto& label = only_label(spec, "BceWithLogitsLoss");
+void add(LossProgram& made, const ModelSpec& spec, const std::string& output, const BCEWithLogitsLoss&) {
+    const auto& label = only_label(spec, "BCEWithLogitsLoss");
     add_mean(made, layers::bce_with_logits(made.program, output, label));
 }
 

@@ -7,21 +7,21 @@
 #include <span>
 #include <vector>
 
-#include <dtrain/comm_call.hpp>
+#include <dtrain/detail/comm_call.hpp>
 
 namespace dtrain::parallel {
 
 /// Type and number of elements that a parameter exchanges.
 struct ArraySize {
-    comm::ElementType element = comm::ElementType::float32;
+    ElementType element = ElementType::float32;
     std::size_t count = 0;  ///< elements
 
-    std::size_t bytes() const { return count * comm::bytes_of(element); }
+    std::size_t bytes() const { return count * detail::bytes_of(element); }
 };
 
 /// Arrays of one type that are exchanged together, contiguous within one block of memory for all buckets.
 struct BucketPlan {
-    comm::ElementType element = comm::ElementType::float32;
+    ElementType element = ElementType::float32;
     std::vector<std::size_t>
         parameters;         ///< in the order in which backward passes compute gradients: the last one first
     std::size_t begin = 0;  ///< offset in bytes, aligned to a cache line

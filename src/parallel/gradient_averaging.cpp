@@ -51,7 +51,7 @@ void copy(std::span<const std::byte> from, std::span<std::byte> to) {
 /// The reduction to request from the communicator; put_average() computes the average from it.
 template <Reducible T>
 constexpr Reduction reduction_of() {
-    return parallel::is_half(comm::element_type<T>()) ? Reduction::average : Reduction::sum;
+    return parallel::is_half(detail::element_type<T>()) ? Reduction::average : Reduction::sum;
 }
 
 Request start_reduction(const Communicator& communicator, const ElementSpan& elements) {
@@ -140,7 +140,7 @@ struct GradientAveraging::Content {
 
     ElementSpan memory_of(const parallel::BucketPlan& plan) const {
         return {plan.element, memory.data() + plan.begin,
-                (plan.end - plan.begin) / comm::bytes_of(plan.element)};
+                (plan.end - plan.begin) / detail::bytes_of(plan.element)};
     }
 
     ElementSpan memory_of_gradient(std::size_t number) const {

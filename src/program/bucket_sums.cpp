@@ -41,8 +41,8 @@ void BucketSums::start_captured(std::size_t number) {
     const auto bytes = std::as_writable_bytes(buckets_[number]);
     forked_[number] = comm::backend_of(communicator_)
                           ->captured_operations()
-                          ->fork({.operation = comm::Operation::allreduce,
-                                  .element = comm::ElementType::float32,
+                          ->fork({.operation = detail::Operation::allreduce,
+                                  .element = ElementType::float32,
                                   .send = bytes.data(),
                                   .receive = bytes.data(),
                                   .count = buckets_[number].size()});

@@ -19,12 +19,12 @@ bool is_activation(std::string_view name) {
 
 }  // namespace
 
-std::string data(Program& program, const std::string& name, const Shape& shape, DataType type) {
+Var data(Program& program, const std::string& name, const Shape& shape, DataType type) {
     program.add({.name = name, .shape = shape, .type = type, .role = Role::data});
     return name;
 }
 
-std::string fc(Program& program, const std::string& x, std::int64_t size, const FcOptions& options) {
+Var fc(Program& program, const Var& x, std::int64_t size, const FcOptions& options) {
     const auto& activation = options.activation;
     if (!is_activation(activation))
         throw ProgramError(fmt::format("layer fc: activation '{}' is unknown, expected {}, softmax or none",
@@ -33,7 +33,7 @@ std::string fc(Program& program, const std::string& x, std::int64_t size, const 
     if (size < 1) throw ProgramError(fmt::format("layer fc: size {} is below 1", size), "fc", x);
     const auto& input = program.variable(x);
     if (input.shape.size() != 2 || !is_real(input.type))
-        throw ProgramError(fmt::format("layer fc: x '{}' is {} {}, expected float32 [batch, n]", x,
+        throw ProgramError(fmt::format("layer fc: x '{}' is {} {}, expected float32 [batch, n]", x.name(),
                                        to_string(input.type), to_string(input.shape)),
                            "fc", x);
     const auto columns = input.shape[1];
@@ -55,23 +55,21 @@ std::string fc(Program& program, const std::string& x, std::int64_t size, const 
     return out;
 }
 
-std::string matmul(Program& program, const std::string& x, const std::string& y,
-                   const MatmulOptions& options) {
+Var matmul(Program& program, const Var& x, const Var& y, const MatmulOptions& options) {
     return simple(program, "matmul", {{"x", x}, {"y", y}},
                   {{"transpose_x", std::int64_t{options.transpose_x}},
                    {"transpose_y", std::int64_t{options.transpose_y}}});
 }
 
-std::string unary(Program& program, const std::string& type, const std::string& x) {
+Var unary(Program& program, const std::string& type, const Var& x) {
     return simple(program, type, {{"x", x}});
 }
 
-std::string mean(Program& program, const std::string& x) {
+Var mean(Program& program, const Var& x) {
     return simple(program, "mean", {{"x", x}});
 }
 
-CrossEntropy softmax_with_cross_entropy(Program& program, const std::string& logits,
-                                        const std::string& label) {
+CrossEntropy softmax_with_cross_entropy(Program& program, const Var& logits, const Var& label) {
     const auto stem = program.unique_name("cross_entropy");
     const CrossEntropy names{stem + ".loss", stem + ".row_loss", stem + ".probabilities"};
     program.append_with_outputs({"softmax_with_cross_entropy",
@@ -82,35 +80,38 @@ CrossEntropy softmax_with_cross_entropy(Program& program, const std::string& log
     return names;
 }
 
-std::string cross_entropy(Program& program, const std::string& probabilities, const std::string& label) {
+Var cross_entropy(Program& program, const Var& probabilities, const Var& label) {
     auto name = program.unique_name("cross_entropy");
     program.append_with_outputs(
         {"cross_entropy", {{"probabilities", probabilities}, {"label", label}}, {{"row_loss", name}}, {}});
     return name;
 }
 
-std::string bce_with_logits(Program& program, const std::string& logits, const std::string& label) {
+Var bce_with_logits(Program& program, const Var& logits, const Var& label) {
     return simple(program, "bce_with_logits", {{"logits", logits}, {"label", label}});
 }
 
-std::string square_error(Program& program, const std::string& x, const std::string& y) {
+Var square_error(Program& program, const Var& x, const Var& y) {
     return square(program, subtract(program, x, y));
 }
 
-std::string mean_square_error(Program& program, const std::string& x, const std::string& y) {
+Var mse_loss(Program& program, const Var& x, const Var& y) {
     return mean(program, square_error(program, x, y));
 }
 
-std::string weighted_sum(Program& program, const std::string& rows, const std::string& weight) {
+Var mean_square_error(Program& program, const Var& x, const Var& y) {
+    return mse_loss(program, x, y);
+}
+
+Var weighted_sum(Program& program, const Var& rows, const Var& weight) {
     return simple(program, "weighted_sum", {{"x", rows}, {"weight", weight}});
 }
 
-std::string correct_count(Program& program, const std::string& scores, const std::string& label,
-                          const std::string& weight) {
+Var correct_count(Program& program, const Var& scores, const Var& label, const Var& weight) {
     return simple(program, "correct_count", {{"scores", scores}, {"label", label}, {"weight", weight}});
 }
 
-std::string accuracy(Program& program, const std::string& scores, const std::string& label) {
+Var accuracy(Program& program, const Var& scores, const Var& label) {
     return simple(program, "accuracy", {{"scores", scores}, {"label", label}});
 }
 

@@ -9,8 +9,7 @@
 
 namespace dtrain {
 
-Auc layers::auc(Program& program, const std::string& scores, const std::string& label,
-                const AucOptions& options) {
+Auc layers::auc(Program& program, const Var& scores, const Var& label, const AucOptions& options) {
     const auto stem = options.name.empty() ? program.unique_name("auc") : options.name;
     Auc names{stem + ".value", stem + ".positives", stem + ".negatives"};
     return layers::extend(program, [&](Program& extended) {

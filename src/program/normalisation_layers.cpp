@@ -11,7 +11,7 @@
 
 namespace dtrain::layers {
 
-std::string layer_norm(Program& program, const std::string& x, const LayerNormOptions& options) {
+Var layer_norm(Program& program, const Var& x, const LayerNormOptions& options) {
     const auto input = program.variable(x);
     const auto type = input.type;
     const auto axis =
@@ -35,8 +35,7 @@ std::string layer_norm(Program& program, const std::string& x, const LayerNormOp
     });
 }
 
-std::string dropout(Program& program, const std::string& x, double probability,
-                    const DropoutOptions& options) {
+Var dropout(Program& program, const Var& x, double probability, const DropoutOptions& options) {
     return extend(program, [&](Program& extended) {
         const std::string step(program::dropout_step);
         if (!extended.has(step))

@@ -22,6 +22,10 @@ struct CopiedTensors {
     std::function<void(std::span<const float>)> written = [](std::span<const float>) {};
 };
 
+}  // namespace dtrain::program
+
+namespace dtrain::detail {
+
 /// Connection used by the operators of a trainer: send, recv, pull_rows ...
 class ServerLink {
   public:
@@ -33,11 +37,17 @@ class ServerLink {
     /// A kernel for one of these operators. @throws ProgramError if the servers do not have what it names
     virtual std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
                                                          const kernels::KernelArguments& arguments,
-                                                         const CopiedTensors& copied) = 0;
+                                                         const program::CopiedTensors& copied) = 0;
 
     /// Called between operators: progresses pending communication.
     virtual void progress() = 0;
 };
+
+}  // namespace dtrain::detail
+
+namespace dtrain::program {
+
+using detail::ServerLink;
 
 /// send, send_barrier, recv, fetch_barrier, pull_rows, push_rows, update_rows, exchange_changes
 bool needs_servers(std::string_view operator_type);

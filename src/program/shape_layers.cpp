@@ -14,13 +14,34 @@ namespace dtrain::layers {
 namespace {
 
 // An axis counted from the front.
-std::int64_t from_front(const Program& program, const std::string& x, std::int64_t axis) {
+std::int64_t from_front(const Program& program, const Var& x, std::int64_t axis) {
     return axis < 0 ? axis + static_cast<std::int64_t>(program.variable(x).shape.size()) : axis;
+}
+
+constexpr std::int64_t no_padding = -1;  // in the operator
+
+// The option of earlier releases.
+std::int64_t deprecated_padding(const EmbeddingOptions& options) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return options.padding;
+#pragma GCC diagnostic pop
+}
+
+std::int64_t padding_id(const Var& ids, std::int64_t rows, const EmbeddingOptions& options) {
+    if (!options.padding_idx) return deprecated_padding(options);
+    const auto id = *options.padding_idx;
+    if (options.is_distributed ? id == no_padding : id < -rows)
+        throw ProgramError(fmt::format("layer embedding: padding_idx {} of a table of {} rows{}", id, rows,
+                                       options.is_distributed ? "; -1 is no id of an is_distributed table"
+                                                              : ", expected a row"),
+                           "embedding", ids);
+    return id < 0 && !options.is_distributed ? id + rows : id;
 }
 
 }  // namespace
 
-std::string reshape(Program& program, const std::string& x, Shape shape) {
+Var reshape(Program& program, const Var& x, Shape shape) {
     const auto open = std::ranges::find(shape, -1);
     if (open != shape.end()) {
         const auto others =
@@ -30,19 +51,18 @@ std::string reshape(Program& program, const std::string& x, Shape shape) {
     return simple(program, "reshape", {{"x", x}}, {{"shape", shape}});
 }
 
-std::string flatten(Program& program, const std::string& x) {
+Var flatten(Program& program, const Var& x) {
     return reshape(program, x, {program.variable(x).shape.front(), -1});
 }
 
-std::string concat(Program& program, const std::vector<std::string>& parts, std::int64_t axis) {
+Var concat(Program& program, const Vars& parts, std::int64_t axis) {
     std::vector<Argument> inputs;
     for (const auto& part : parts) inputs.push_back({"x", part});
     if (!parts.empty()) axis = from_front(program, parts.front(), axis);
     return simple(program, "concat", std::move(inputs), {{"axis", axis}});
 }
 
-std::vector<std::string> split(Program& program, const std::string& x, const std::vector<std::int64_t>& sizes,
-                               std::int64_t axis) {
+Vars split(Program& program, const Var& x, const std::vector<std::int64_t>& sizes, std::int64_t axis) {
     const auto stem = program.unique_name("split");
     Operator op{"split", {{"x", x}}, {}, {{"axis", from_front(program, x, axis)}, {"sizes", sizes}}};
     std::vector<std::string> names;
@@ -54,8 +74,8 @@ std::vector<std::string> split(Program& program, const std::string& x, const std
     return names;
 }
 
-std::string embedding(Program& program, const std::string& ids, std::int64_t rows, std::int64_t width,
-                      const EmbeddingOptions& options) {
+Var embedding(Program& program, const Var& ids, std::int64_t rows, std::int64_t width,
+              const EmbeddingOptions& options) {
     if (rows < 1 || width < 1)
         throw ProgramError(
             fmt::format("layer embedding: a table of {} x {}, expected at least 1 x 1", rows, width),
@@ -69,6 +89,7 @@ std::string embedding(Program& program, const std::string& ids, std::int64_t row
         throw ProgramError(fmt::format("layer embedding: is_distributed tables are float32, not {}",
                                        to_string(options.type)),
                            "embedding", ids);
+    const auto padding = padding_id(ids, rows, options);
     const auto stem = options.name.empty() ? program.unique_name("embedding") : options.name;
     const auto weight = stem + ".weight";
     if (program.has(weight) && program.variable(weight).shape != Shape{rows, width})
@@ -89,7 +110,7 @@ std::string embedding(Program& program, const std::string& ids, std::int64_t row
                                       {{"out", out}},
                                       {{"is_sparse", std::int64_t{options.is_sparse}},
                                        {"is_distributed", std::int64_t{options.is_distributed}},
-                                       {"padding", options.padding}}});
+                                       {"padding", padding}}});
         return out;
     });
 }

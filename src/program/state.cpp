@@ -86,16 +86,16 @@ void State::Content::initialise(const Program& program, std::uint64_t seed, bool
             dtrain::initialise(tensors[i], program.variable(tensors[i].name).initializer, seed);
 }
 
-program::StateOnGpu& program::StateAccess::put_on(const State& state, std::shared_ptr<kernels::Gpu> gpu,
-                                                  int number) {
+program::StateOnGpu& detail::StateAccess::put_on(const State& state, std::shared_ptr<kernels::Gpu> gpu,
+                                                 int number) {
     auto& content = *state.content_;
     if (!content.on_gpu)
         content.on_gpu =
-            std::make_unique<StateOnGpu>(std::move(gpu), number, content.own.get(), content.bytes);
+            std::make_unique<program::StateOnGpu>(std::move(gpu), number, content.own.get(), content.bytes);
     return *content.on_gpu;
 }
 
-std::vector<StateTensor> program::StateAccess::on_device(const State& state) {
+std::vector<StateTensor> detail::StateAccess::on_device(const State& state) {
     auto tensors = state.content_->tensors;
     for (std::size_t i = 0; i < tensors.size(); ++i)
         tensors[i].view.data = state.content_->on_gpu->memory() + state.content_->offsets[i];

@@ -9,7 +9,7 @@
 
 #include "program/state_content.hpp"
 
-namespace dtrain::program {
+namespace dtrain::detail {
 
 /// Access to a State for executors and other code of this directory.
 class StateAccess {
@@ -21,10 +21,10 @@ class StateAccess {
     }
 
     /// Null if no executor uses it on a GPU.
-    static StateOnGpu* on_gpu(const State& state) { return state.content_->on_gpu.get(); }
+    static program::StateOnGpu* on_gpu(const State& state) { return state.content_->on_gpu.get(); }
 
     /// Places it on a GPU. It must not be on another one, or shared.
-    static StateOnGpu& put_on(const State& state, std::shared_ptr<kernels::Gpu> gpu, int number);
+    static program::StateOnGpu& put_on(const State& state, std::shared_ptr<kernels::Gpu> gpu, int number);
 
     /// The variables with their memory on the State's GPU.
     static std::vector<StateTensor> on_device(const State& state);
@@ -33,4 +33,8 @@ class StateAccess {
     static const std::vector<StateTensor>& on_host(const State& state) { return state.content_->tensors; }
 };
 
+}  // namespace dtrain::detail
+
+namespace dtrain::program {
+using detail::StateAccess;
 }  // namespace dtrain::program

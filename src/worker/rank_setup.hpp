@@ -10,6 +10,8 @@
 #include <dtrain/topology.hpp>
 
 #include "cluster/assignment.hpp"
+#include "cluster/endpoints.hpp"
+#include "cluster/server_job.hpp"
 
 namespace dtrain::worker {
 

@@ -35,6 +35,7 @@
 #include "cluster/node_fields.hpp"
 #include "cluster/pbs_threads.hpp"
 #include "cluster/pmix_store.hpp"
+#include "cluster/program_environment.hpp"
 #include "cluster/slurm_binding.hpp"
 #include "scheduler/registry.hpp"
 #include "worker/binding.hpp"

@@ -48,7 +48,7 @@ struct Library {
     void add(const std::string& name, const Shape& shape, ElementType type, bool is_parameter = true,
              std::size_t count = 0) {
         if (count == 0) count = static_cast<std::size_t>(element_count(shape));
-        auto& bytes = memory.emplace_back(count * comm::bytes_of(type));
+        auto& bytes = memory.emplace_back(count * detail::bytes_of(type));
         buffers.push_back({name, shape, {type, bytes.data(), count}, is_parameter});
     }
 

@@ -14,10 +14,10 @@
 #include <gtest/gtest.h>
 
 #include <dtrain/error.hpp>
+#include <dtrain/state_checkpoints.hpp>
 
 #include "checkpoint/state_checkpoint.hpp"
 #include "io/checkpoint_index.hpp"
-#include "program/stored_state.hpp"
 #include "small_state.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
@@ -38,14 +38,51 @@ using testing::HasSubstr;
 const std::map<std::string, std::string> job = {{"model", "3-5-2 relu"}, {"global_batch", "64"}};
 
 Checkpoint checkpoint_of(const State& state) {
-    Checkpoint checkpoint;
-    checkpoint.job = job;
-    program::store(state, checkpoint);
-    return checkpoint;
+    return to_checkpoint(state, {.job = job});
 }
 
 std::string refusal(const Checkpoint& checkpoint, const State& state) {
     return tests::message_of([&] { check_fits({"old.h5", checkpoint}, job, state); });
+}
+
+TEST(StateAndCheckpoint, ThroughAFileAndBackEveryBitIsTheSame) {
+    const tests::TemporaryFolder folder;
+    const auto from = small_state(1);
+    scramble(from, 7);
+    const CheckpointHeader header{.epoch = 2, .step = 5, .seed = 9, .job = job};
+    save_checkpoint(folder.path() / "state.h5", to_checkpoint(from, header));
+    const auto checkpoint = load_checkpoint(folder.path() / "state.h5");
+    EXPECT_EQ(static_cast<const CheckpointHeader&>(checkpoint), header);
+    const auto to = small_state(2);
+    restore(to, checkpoint);
+    EXPECT_EQ(bytes_of(to), bytes_of(from));
+}
+
+TEST(StateAndCheckpoint, WhatDoesNotFitIsNamedAndChangesNothing) {
+    const auto state = small_state(2);
+    const auto before = bytes_of(state);
+    const auto refused = [&state](const Checkpoint& checkpoint) {
+        return tests::message_of([&] { restore(state, checkpoint); });
+    };
+    auto without = to_checkpoint(small_state(1));
+    without.optimizer.erase("adam.step");
+    EXPECT_EQ(refused(without), "the checkpoint: it has no 'adam.step', which is to be loaded");
+    EXPECT_EQ(refused(to_checkpoint(small_state(1, 6))),
+              "the checkpoint: 'fc_0.weight' is float32 [3, 6], expected float32 [3, 5]");
+    auto shorter = to_checkpoint(small_state(1));
+    std::get<std::vector<float>>(shorter.parameters.at("fc_1.bias").values).pop_back();
+    EXPECT_EQ(refused(shorter), "the checkpoint: 'fc_1.bias' [2] has 1 values, expected 2");
+    auto wider = to_checkpoint(small_state(1));
+    wider.parameters.at("fc_0.bias").values = std::vector<double>(5);
+    EXPECT_EQ(refused(wider), "the checkpoint: 'fc_0.bias' is float64 [5], expected float32 [5]");
+    EXPECT_EQ(bytes_of(state), before);
+}
+
+TEST(StateAndCheckpoint, AStateOfPartOfTheTensorsTakesThose) {
+    const auto from = small_state(1);
+    const auto to = small_state(2, 5, Sgd{});  // no moments
+    restore(to, to_checkpoint(from));
+    EXPECT_EQ(parameters_checksum(to), parameters_checksum(from));
 }
 
 TEST(CheckpointOfState, RestoresEveryBit) {

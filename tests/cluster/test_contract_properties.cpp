@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "captured.hpp"
 #include "cluster/contracts.hpp"
+#include "cluster/paddle_cloud.hpp"
 #include "support/fuzz.hpp"
 
 namespace dtrain::cluster {

@@ -7,8 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
+
+#include "cluster/endpoints.hpp"
 
 namespace dtrain::cluster {
 namespace {

@@ -3,8 +3,9 @@
 // Oracle: the rules of Paddle's fleet launcher for PaddleCloud, worked by hand.
 #include <gtest/gtest.h>
 
-#include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
+
+#include "cluster/paddle_cloud.hpp"
 
 namespace dtrain::cluster {
 namespace {

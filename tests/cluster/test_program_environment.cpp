@@ -11,6 +11,7 @@
 #include <dtrain/cluster.hpp>
 
 #include "captured.hpp"
+#include "cluster/program_environment.hpp"
 
 namespace dtrain::cluster {
 namespace {

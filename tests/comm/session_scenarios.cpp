@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <dtrain/communicator.hpp>
+#include <dtrain/mpi.hpp>
 #include <dtrain/parallel_env.hpp>
 
 #include "comm/reported_lines.hpp"
@@ -86,6 +87,39 @@ int threads() {
     return 0;
 }
 
+/// MPI begins and ends in the caller's hands.
+int with_mpi_of_the_caller() {
+    int level = MPI_THREAD_SINGLE;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &level);
+    int own_rank = -1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
+    int status = 1;
+    {
+        const auto world = dtrain::from_mpi(MPI_COMM_WORLD);
+        const auto half = world.split(own_rank % 2, 0);
+        MPI_Comm copy = dtrain::to_mpi(half);
+        int members = 1;
+        MPI_Allreduce(MPI_IN_PLACE, &members, 1, MPI_INT, MPI_SUM, copy);
+        MPI_Comm_free(&copy);
+        const auto pairs = world.sum(std::int64_t{own_rank + 1}) * 2;
+        const bool adds = pairs == std::int64_t{world.size()} * (world.size() + 1);
+        if (adds && members == half.size() && world.rank() == own_rank) status = 0;
+    }
+    MPI_Finalize();
+    // Without MPI there is neither.
+    try {
+        (void)dtrain::to_mpi(dtrain::Communicator());
+        status = 3;
+    } catch (const dtrain::Error&) {
+    }
+    try {
+        (void)dtrain::from_mpi(MPI_COMM_WORLD);
+        status = 4;
+    } catch (const dtrain::Error&) {
+    }
+    return status;
+}
+
 int environment(int argc, char** argv) {
     const dtrain::ParallelEnv env(argc, argv);
     std::vector<int> ones{1};
@@ -101,6 +135,7 @@ int body(int argc, char** argv) {
     const std::string scenario = argv[1];
     if (scenario == "environment") return environment(argc, argv);
     if (scenario == "threads") return threads();
+    if (scenario == "mpi_of_the_caller") return with_mpi_of_the_caller();
     if (scenario == "well" || scenario == "together" || scenario == "alone") return session(scenario);
     const dtrain::MpiSession session;
     return stuck(session.world(), scenario);

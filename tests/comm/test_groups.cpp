@@ -28,7 +28,7 @@ TEST(Groups, SplitByColourAndKey) {
     const int others = (world.size() + 1 - world.rank() % 2) / 2;
     ASSERT_EQ(half.size(), others);
     EXPECT_EQ(half.rank(), others - 1 - world.rank() / 2) << "the key turns the order round";
-    const auto members = half.allgather(std::int64_t{world.rank()});
+    const auto members = half.all_gather(std::int64_t{world.rank()});
     for (std::size_t i = 0; i < members.size(); ++i)
         EXPECT_EQ(members[i], world.rank() % 2 + 2 * (others - 1 - static_cast<int>(i)));
     EXPECT_THROW((void)world.split(-1, 0), Error);
@@ -43,7 +43,7 @@ TEST(Groups, NodesAndWhatCrossesThem) {
     EXPECT_EQ(node.size(), std::min(per_node, world.size() - first));
     const auto across = world.cross_node();
     EXPECT_EQ(across.rank(), world.rank() / per_node);
-    const auto members = across.allgather(std::int64_t{world.rank()});
+    const auto members = across.all_gather(std::int64_t{world.rank()});
     for (std::size_t i = 0; i < members.size(); ++i)
         EXPECT_EQ(members[i], static_cast<int>(i) * per_node + node.rank());
     const int nodes = (world.size() + per_node - 1) / per_node;

@@ -28,8 +28,8 @@ TEST(LocalCommunicator, AWorldOfOneKeepsEveryValue) {
     EXPECT_EQ(world.max(std::int64_t{-4}), -4);
     EXPECT_EQ(world.min(std::int64_t{-4}), -4);
     EXPECT_EQ(world.broadcast("text"), "text");
-    EXPECT_EQ(world.allgather("text"), std::vector<std::string>{"text"});
-    EXPECT_EQ(world.allgather(std::int64_t{9}), std::vector<std::int64_t>{9});
+    EXPECT_EQ(world.all_gather("text"), std::vector<std::string>{"text"});
+    EXPECT_EQ(world.all_gather(std::int64_t{9}), std::vector<std::int64_t>{9});
     EXPECT_THROW(world.broadcast("text", 1), Error);
 }
 
@@ -61,6 +61,14 @@ TEST(GpuVersions, AreNumbersOrEmpty) {
 #else
     EXPECT_THAT(comm::gpu_versions().why_none, testing::HasSubstr("libdtrain_nccl.so"));
 #endif
+}
+
+TEST(LocalCommunicator, AllgatherIsTheFormerNameOfAllGather) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    EXPECT_EQ(Communicator().allgather("text"), Communicator().all_gather("text"));
+    EXPECT_EQ(Communicator().allgather(std::int64_t{9}), Communicator().all_gather(std::int64_t{9}));
+#pragma GCC diagnostic pop
 }
 
 }  // namespace

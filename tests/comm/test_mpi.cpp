@@ -29,7 +29,7 @@ TEST(MpiCommunicator, RanksAreNumberedFromZero) {
     const auto& world = test_world();
     ASSERT_GE(world.rank(), 0);
     ASSERT_LT(world.rank(), world.size());
-    const auto ranks = world.allgather(std::int64_t{world.rank()});
+    const auto ranks = world.all_gather(std::int64_t{world.rank()});
     ASSERT_EQ(ranks.size(), static_cast<std::size_t>(world.size()));
     for (std::size_t i = 0; i < ranks.size(); ++i) EXPECT_EQ(ranks[i], static_cast<std::int64_t>(i));
 }
@@ -136,7 +136,7 @@ TEST(MpiCommunicator, BroadcastsFromAnyRank) {
 
 TEST(MpiCommunicator, GathersTextsOfDifferentLengths) {
     const auto& world = test_world();
-    const auto texts = world.allgather(std::string(static_cast<std::size_t>(world.rank()), 'x'));
+    const auto texts = world.all_gather(std::string(static_cast<std::size_t>(world.rank()), 'x'));
     ASSERT_EQ(texts.size(), static_cast<std::size_t>(world.size()));
     for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(texts[i], std::string(i, 'x'));
 }

@@ -204,7 +204,7 @@ TEST_F(OverNccl, MemoryOfTheHostGoesOverMpi) {
     EXPECT_EQ(nccl.sum(std::int64_t{me + 1}), std::int64_t{ranks} * (ranks + 1) / 2);
     EXPECT_EQ(nccl.broadcast(std::string("rank ") + std::to_string(me), ranks - 1),
               "rank " + std::to_string(ranks - 1));
-    EXPECT_EQ(nccl.allgather(std::string(static_cast<std::size_t>(me), 'x')).back().size(), size - 1);
+    EXPECT_EQ(nccl.all_gather(std::string(static_cast<std::size_t>(me), 'x')).back().size(), size - 1);
     std::vector<float> values(1000, 1.0F);
     nccl.allreduce(std::span(values));
     EXPECT_EQ(values.back(), static_cast<float>(ranks));

@@ -38,5 +38,12 @@ TEST_F(Session, RanksThatThrowTogetherEndMpiInOrder) {
     EXPECT_THAT(run.err, Not(HasSubstr("finalize"))) << "mpirun's complaint about ranks that left MPI open";
 }
 
+TEST_F(Session, MpiMayBelongToTheCaller) {
+    for (const int ranks : {1, 2, 4}) {
+        const auto run = under_mpirun(ranks, "mpi_of_the_caller");
+        EXPECT_EQ(run.status, ExitStatus{}) << ranks << " ranks\n" << run.err;
+    }
+}
+
 }  // namespace
 }  // namespace dtrain

@@ -98,7 +98,7 @@ inline void expect_same_training(Layer& network, const AgainstProgram& compared)
             const auto acc = accuracy(predicts, batch.y);
             loss.backward();
             optim.step();
-            optim.clear_grad();
+            optim.zero_grad();
             expect_same(loss.item(), executor.fetch_scalar(whole.loss), loss_tolerance, "loss");
             expect_same(acc.item(), executor.fetch_scalar(whole.accuracy), loss_tolerance, "accuracy");
             if (steps == 0) first_loss = loss.item();

@@ -27,7 +27,7 @@ struct Training {
                 const auto loss = cross_entropy(network(x), y);
                 loss.backward();
                 adam.step();
-                adam.clear_grad();
+                adam.zero_grad();
                 if (epoch + 1 == epochs && id == 1) fmt::print("loss {}\n", loss.item());
             }
     }

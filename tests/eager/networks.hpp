@@ -12,12 +12,12 @@ namespace dtrain::nn {
 
 /// For images [batch, 1, 8, 8] of 4 classes.
 inline Sequential image_network() {
-    return Sequential{Conv2D(1, 4, {3, 5}, 1, {1, 2}),
+    return Sequential{Conv2d(1, 4, {3, 5}, 1, {1, 2}),
                       ReLU(),
-                      MaxPool2D(2),
-                      Conv2D(4, 6, 3, {2, 1}),
+                      MaxPool2d(2),
+                      Conv2d(4, 6, 3, {2, 1}),
                       ReLU(),
-                      AvgPool2D({1, 2}),
+                      AvgPool2d({1, 2}),
                       Flatten(),
                       Linear(6, 4)};
 }

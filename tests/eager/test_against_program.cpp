@@ -65,12 +65,11 @@ TEST(AgainstPrograms, Sgd) {
     check(Sgd{0.1});
 }
 
-std::string image_logits(Program& program, const std::string& x) {
-    const auto first =
-        layers::relu(program, layers::conv2d(program, x, 4, {.window = {3, 5}, .padding = {1, 2}}));
-    const auto pooled = layers::max_pool2d(program, first);
-    const auto second = layers::relu(program, layers::conv2d(program, pooled, 6, {.stride = {2, 1}}));
-    const auto averaged = layers::average_pool2d(program, second, {.window = {1, 2}, .stride = {1, 2}});
+Var image_logits(Program& program, const Var& x) {
+    const auto first = layers::relu(program, layers::conv2d(program, x, 4, {3, 5}, 1, {1, 2}));
+    const auto pooled = layers::max_pool2d(program, first, 2);
+    const auto second = layers::relu(program, layers::conv2d(program, pooled, 6, 3, {2, 1}));
+    const auto averaged = layers::avg_pool2d(program, second, {1, 2});
     return layers::fc(program, layers::flatten(program, averaged), 4);
 }
 
@@ -93,8 +92,8 @@ TEST(AgainstPrograms, ImagesWithAdam) {
     check_images(Adam{0.01});
 }
 
-std::string word_logits(Program& program, const std::string& ids) {
-    const auto words = layers::embedding(program, ids, 10, 8, {.padding = 3});
+Var word_logits(Program& program, const Var& ids) {
+    const auto words = layers::embedding(program, ids, 10, 8, {.padding_idx = 3});
     const auto normal = layers::layer_norm(program, words, {.axis = 2});
     const auto hidden = layers::tanh(program, layers::fc(program, layers::flatten(program, normal), 16));
     return layers::fc(program, layers::layer_norm(program, hidden, {.epsilon = 1e-3}), 4);

@@ -32,7 +32,7 @@ struct Training {
             for (const auto& [id, x, y] : loader(0)) {
                 cross_entropy(network(x), y).backward();
                 adam.step();
-                adam.clear_grad();
+                adam.zero_grad();
             }
     }
 
@@ -78,7 +78,7 @@ void expect_to_go_on(const std::function<Network()>& make, const Data& data, con
             for (const auto& [id, x, y] : loader(epoch)) {
                 cross_entropy(network(x), y).backward();
                 adam.step();
-                adam.clear_grad();
+                adam.zero_grad();
             }
     };
     const auto values_of = [](const Layer& network) {

@@ -123,7 +123,7 @@ TEST(Functions, GradientsAddUpUntilTheyAreCleared) {
     EXPECT_THAT(p.gradient(), ElementsAre(6, 6));
     sum(p).backward();
     EXPECT_THAT(p.gradient(), ElementsAre(7, 7));
-    p.clear_gradient();
+    p.zero_grad();
     EXPECT_FALSE(p.has_gradient());
     sum(p).backward();
     EXPECT_THAT(p.gradient(), ElementsAre(1, 1));

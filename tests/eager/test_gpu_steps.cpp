@@ -36,7 +36,7 @@ class GpuSteps : public testing::Test {
 void train_one(Layer& network, Optimizer& optim, const Batch& batch) {
     cross_entropy(network(batch.x), batch.y).backward();
     optim.step();
-    optim.clear_grad();
+    optim.zero_grad();
 }
 
 void expect_batches_alone_to_be_copied(Layer& network, const Dataset& data, const Shape& sample,
@@ -92,7 +92,7 @@ TEST_F(GpuSteps, AreTheSameWhoeverLooksOn) {
                 loss.backward();
                 EXPECT_TRUE(!looks || !network.parameters()[0].gradient().empty());  // may be written
                 adam.step();
-                adam.clear_grad();
+                adam.zero_grad();
                 EXPECT_TRUE(!looks || !adam.state().tensors().empty());
             }
         std::vector<float> all;
@@ -130,7 +130,7 @@ TEST_F(GpuSteps, OutliveWhatTheyWereGiven) {
         Optimizer adam(Adam{0.5}, {p});  // goes while the GPU may not have begun
         sum(p).backward();
         adam.step();
-        adam.clear_grad();
+        adam.zero_grad();
     }
     // The first step of an Adam is its learning rate, whatever the gradient's size.
     EXPECT_THAT(p.values(), Each(testing::FloatNear(-0.5F, 1e-3F)));
@@ -149,7 +149,7 @@ TEST_F(GpuSteps, TellABadLabelWhenSomebodyWaits) {
         auto loss = cross_entropy(network(x), Tensor::of(labels, {3}));
         loss.backward();
         sgd.step();
-        sgd.clear_grad();
+        sgd.zero_grad();
         return loss;
     };
     const auto first = step({0, 1, 2}).item();

@@ -88,13 +88,13 @@ TEST(Layers, SeedsAndNamesDecideHowTheyBegin) {
 
 TEST(Layers, OfEveryKindHaveTheParametersOfThePrograms) {
     seed(4);
-    const Sequential net{Conv2D(3, 4, {2, 5}), LayerNorm({4, 6}), Embedding(7, 2), Conv2D(4, 1, 1),
+    const Sequential net{Conv2d(3, 4, {2, 5}), LayerNorm({4, 6}), Embedding(7, 2), Conv2d(4, 1, 1),
                          LayerNorm(2, 1e-5, {.name = "last"})};
     Program program;
-    layers::conv2d(program, layers::data(program, "x", {1, 3, 8, 8}), 4, {.window = {2, 5}});
+    layers::conv2d(program, layers::data(program, "x", {1, 3, 8, 8}), 4, {2, 5});
     layers::layer_norm(program, layers::data(program, "y", {1, 4, 6}));
     layers::embedding(program, layers::data(program, "ids", {1}, DataType::int64), 7, 2);
-    layers::conv2d(program, layers::data(program, "z", {1, 4, 1, 1}), 1, {.window = {1, 1}});
+    layers::conv2d(program, layers::data(program, "z", {1, 4, 1, 1}), 1, 1);
     layers::layer_norm(program, layers::data(program, "u", {1, 2}), {.name = "last"});
     const State state(program, 4);
 
@@ -113,15 +113,15 @@ TEST(Layers, OfEveryKindHaveTheParametersOfThePrograms) {
 
 TEST(Layers, TakeSizesAsPaddleDoes) {
     const auto x = Tensor::full({1, 2, 12, 12}, 1);
-    EXPECT_EQ(MaxPool2D(2)(x).shape(), (Shape{1, 2, 6, 6}));
-    EXPECT_EQ(MaxPool2D({2, 3})(x).shape(), (Shape{1, 2, 6, 4}));
-    EXPECT_EQ((MaxPool2D{{2, 3}}(x).shape()), (Shape{1, 2, 6, 4}));
-    EXPECT_EQ((MaxPool2D{2, 3}(x).shape()), (Shape{1, 2, 4, 4}));  // a window of 2 and a stride of 3
-    EXPECT_EQ(MaxPool2D(3, 2, 1)(x).shape(), (Shape{1, 2, 6, 6}));
-    EXPECT_EQ(AvgPool2D({2, 3}, {1, 3}, {1, 0})(x).shape(), (Shape{1, 2, 13, 4}));
-    EXPECT_EQ(AvgPool2D({4, 6})(x).shape(), (Shape{1, 2, 3, 2}));
-    EXPECT_EQ(Conv2D(2, 5, 3)(x).shape(), (Shape{1, 5, 10, 10}));
-    EXPECT_EQ(Conv2D(2, 5, {3, 5}, {1, 2}, {1, 2})(x).shape(), (Shape{1, 5, 12, 6}));
+    EXPECT_EQ(MaxPool2d(2)(x).shape(), (Shape{1, 2, 6, 6}));
+    EXPECT_EQ(MaxPool2d({2, 3})(x).shape(), (Shape{1, 2, 6, 4}));
+    EXPECT_EQ((MaxPool2d{{2, 3}}(x).shape()), (Shape{1, 2, 6, 4}));
+    EXPECT_EQ((MaxPool2d{2, 3}(x).shape()), (Shape{1, 2, 4, 4}));  // a window of 2 and a stride of 3
+    EXPECT_EQ(MaxPool2d(3, 2, 1)(x).shape(), (Shape{1, 2, 6, 6}));
+    EXPECT_EQ(AvgPool2d({2, 3}, {1, 3}, {1, 0})(x).shape(), (Shape{1, 2, 13, 4}));
+    EXPECT_EQ(AvgPool2d({4, 6})(x).shape(), (Shape{1, 2, 3, 2}));
+    EXPECT_EQ(Conv2d(2, 5, 3)(x).shape(), (Shape{1, 5, 10, 10}));
+    EXPECT_EQ(Conv2d(2, 5, {3, 5}, {1, 2}, {1, 2})(x).shape(), (Shape{1, 5, 12, 6}));
     EXPECT_EQ(LayerNorm({2, 12, 12}).weight().shape(), (Shape{288}));
     EXPECT_EQ(LayerNorm({12, 12}).weight().shape(), (Shape{144}));
     EXPECT_EQ(LayerNorm(Shape{12}).weight().shape(), (Shape{12}));
@@ -180,7 +180,7 @@ TEST(DropoutLayer, AGradientIsDroppedAsItsOwnUseWas) {
     const auto second = dropout(p);
     sum(first).backward();
     EXPECT_THAT(p.gradient(), Pointwise(FloatEq(), first.values()));
-    p.clear_gradient();
+    p.zero_grad();
     sum(second).backward();
     EXPECT_THAT(p.gradient(), Pointwise(FloatEq(), second.values()));
 }

@@ -26,13 +26,13 @@ TEST(OptimizerSteps, UpdateWhatHasAGradient) {
     sum(square(used)).backward();
     sgd.step();  // v = 2, p = 1 - 0.5 * 2
     EXPECT_THAT(used.values(), ElementsAre(0, 0));
-    sgd.clear_grad();
+    sgd.zero_grad();
     EXPECT_FALSE(used.has_gradient());
     sum(unused).backward();
     sgd.step();  // the other's velocity is not used
     EXPECT_THAT(used.values(), ElementsAre(0, 0));
     EXPECT_THAT(unused.values(), ElementsAre(4.5));
-    sgd.clear_grad();
+    sgd.zero_grad();
     (sum(used) + unused).backward();
     sgd.step();  // v = 0.5 * 2 + 1 = 2, and 0.5 * 1 + 1 = 1.5
     EXPECT_THAT(used.values(), ElementsAre(-1, -1));
@@ -114,7 +114,7 @@ TEST(OptimizerSteps, BetweenForwardAndBackwardAreNoticed) {
                      "backward(): parameter 'p' was changed after the operator square had used it; "
                      "call step() and set_values() behind backward()");
     }
-    sgd.clear_grad();
+    sgd.zero_grad();
     linear.backward();
     EXPECT_THAT(p.gradient(), ElementsAre(2));
 }
@@ -167,7 +167,7 @@ void expect_to_keep_no_more(Layer& network, const Dataset& data, const Shape& sa
             const auto loss = cross_entropy(predicts, y);
             loss.backward();
             adam.step();
-            adam.clear_grad();
+            adam.zero_grad();
         }
         const NoGrad none;
         network.eval();

@@ -36,7 +36,7 @@ void train(Layer& network, Optimizer& optim, const Communicator& communicator, c
         for (const auto& [id, x, y] : loader(epoch)) {
             cross_entropy(network(x), y).backward();
             optim.step();
-            optim.clear_grad();
+            optim.zero_grad();
         }
 }
 
@@ -127,7 +127,7 @@ TEST(EagerRanks, ParametersThatSomeOrNoRanksUse) {
         EXPECT_THAT(layer.all.gradient(), Each(FloatEq((ranks + 1) / 2)));
         EXPECT_THAT(layer.some.gradient(), Each(FloatEq(6 / ranks)));
         EXPECT_FALSE(layer.none.has_gradient());
-        for (const auto& parameter : layer.parameters()) parameter.clear_gradient();
+        for (const auto& parameter : layer.parameters()) parameter.zero_grad();
     }
 }
 
@@ -151,7 +151,7 @@ TEST(EagerRanks, LossesThatLeaveTheLayerOutTakePartWithZeros) {
             EXPECT_FALSE(layer.all.has_gradient());
         }
         EXPECT_FALSE(layer.none.has_gradient());
-        for (const auto& parameter : layer.parameters()) parameter.clear_gradient();
+        for (const auto& parameter : layer.parameters()) parameter.zero_grad();
     }
 }
 
@@ -181,7 +181,7 @@ TEST(EagerRanks, WithinNoSyncGradientsAddUpUntilOneIsAveraged) {
     sum(parallel(Tensor::full({2}, 10))).backward();
     EXPECT_THAT(layer.all.gradient(), Each(FloatEq(10 + (ranks - 1) / 2)));
     EXPECT_THAT(layer.some.gradient(), Each(FloatEq((ranks - 1) / 2)));
-    sum(parallel(Tensor::full({2}, 1))).backward();  // without clear_grad they add up
+    sum(parallel(Tensor::full({2}, 1))).backward();  // without zero_grad they add up
     EXPECT_THAT(layer.all.gradient(), Each(FloatEq(11 + (ranks - 1) / 2)));
 }
 
@@ -237,7 +237,7 @@ TEST(EagerRanks, BadLabelsAreToldByBackwardOrBefore) {
     auto other = network_of(1);
     network.eval();
     other.eval();
-    for (const auto& parameter : network.parameters()) parameter.clear_gradient();
+    for (const auto& parameter : network.parameters()) parameter.zero_grad();
     const auto x = Tensor::full({2, 16}, 1);
     const auto good = Tensor::full({2}, 1, DataType::int64);
     cross_entropy(parallel(x), good).backward();

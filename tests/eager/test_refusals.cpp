@@ -83,7 +83,7 @@ TEST(Refusals, OfWhatIsEmpty) {
 
 TEST(ImageRefusals, OfWhatDoesNotFit) {
     const auto x = Tensor::full({2, 3, 8, 8}, 1);
-    Conv2D conv(1, 4, 3, 1, 0, {.name = "conv"});
+    Conv2d conv(1, 4, 3, 1, 0, {.name = "conv"});
     EXPECT_EQ(message_of<ProgramError>([&] { conv(x); }),
               "operator conv2d: filter 'conv.filter' is float32 [4, 1, 3, 3], expected float32 [any, 3, any, "
               "any]");
@@ -100,11 +100,11 @@ TEST(ImageRefusals, OfWhatDoesNotFit) {
                     conv(Tensor::full({2, 1, 8, 8}, 1, DataType::int64));
                 }),
                 HasSubstr("operator conv2d: x 'x' is int64"));
-    EXPECT_EQ(message_of<ProgramError>([&] { MaxPool2D(9)(x); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { MaxPool2d(9)(x); }),
               "operator max_pool2d: x 'x' is float32 [2, 3, 8, 8], expected images of at least [9, 9] with "
               "the padding [0, 0]");
     EXPECT_EQ(message_of<ProgramError>([&] {
-                  AvgPool2D({2, 9})(x);
+                  AvgPool2d({2, 9})(x);
               }),
               "operator average_pool2d: x 'x' is float32 [2, 3, 8, 8], expected images of at least [2, 9] "
               "with the padding [0, 0]");
@@ -113,25 +113,25 @@ TEST(ImageRefusals, OfWhatDoesNotFit) {
 }
 
 TEST(ImageRefusals, OfLayersThatCannotBe) {
-    EXPECT_EQ(message_of<ProgramError>([] { Conv2D(0, 4, 3); }),
-              "Conv2D: from 0 channels to 4, expected at least 1 of each");
+    EXPECT_EQ(message_of<ProgramError>([] { Conv2d(0, 4, 3); }),
+              "Conv2d: from 0 channels to 4, expected at least 1 of each");
     EXPECT_EQ(message_of<ProgramError>([] {
-                  Conv2D(1, 4, {3, 0});
+                  Conv2d(1, 4, {3, 0});
               }),
-              "Conv2D: kernel_size is [3, 0], expected height and width from 1 to 1048576");
-    EXPECT_EQ(message_of<ProgramError>([] { Conv2D(1, 4, 3, 0); }),
-              "Conv2D: stride is [0, 0], expected height and width from 1 to 1048576");
+              "Conv2d: kernel_size is [3, 0], expected height and width from 1 to 1048576");
+    EXPECT_EQ(message_of<ProgramError>([] { Conv2d(1, 4, 3, 0); }),
+              "Conv2d: stride is [0, 0], expected height and width from 1 to 1048576");
     EXPECT_EQ(message_of<ProgramError>([] {
-                  Conv2D(1, 4, {3, 2}, 1, 2);
+                  Conv2d(1, 4, {3, 2}, 1, 2);
               }),
-              "Conv2D: padding is [2, 2], expected less than kernel_size, [3, 2]");
-    EXPECT_THAT(message_of<ProgramError>([] { Conv2D(1, 4, 3, 1, -1); }), HasSubstr("padding is [-1, -1]"));
-    EXPECT_THAT(message_of<ProgramError>([] { Conv2D(1 << 30, 1 << 30, 1 << 20); }),
+              "Conv2d: padding is [2, 2], expected less than kernel_size, [3, 2]");
+    EXPECT_THAT(message_of<ProgramError>([] { Conv2d(1, 4, 3, 1, -1); }), HasSubstr("padding is [-1, -1]"));
+    EXPECT_THAT(message_of<ProgramError>([] { Conv2d(1 << 30, 1 << 30, 1 << 20); }),
                 HasSubstr("expected at most 2^48 elements"));
-    EXPECT_THAT(message_of<ProgramError>([] { MaxPool2D(0); }),
-                HasSubstr("MaxPool2D: kernel_size is [0, 0]"));
-    EXPECT_THAT(message_of<ProgramError>([] { AvgPool2D(2, 2, 2); }),
-                HasSubstr("AvgPool2D: padding is [2, 2], expected less than kernel_size, [2, 2]"));
+    EXPECT_THAT(message_of<ProgramError>([] { MaxPool2d(0); }),
+                HasSubstr("MaxPool2d: kernel_size is [0, 0]"));
+    EXPECT_THAT(message_of<ProgramError>([] { AvgPool2d(2, 2, 2); }),
+                HasSubstr("AvgPool2d: padding is [2, 2], expected less than kernel_size, [2, 2]"));
 }
 
 TEST(EmbeddingRefusals, NameIdsAndRows) {

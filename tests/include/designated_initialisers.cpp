@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled only, with the warnings of a careful user: whoever names one field of a public struct is told of
 // no other (-Wmissing-field-initializers), as each has an initialiser of its own.
+#include <dtrain/batches.hpp>
 #include <dtrain/callbacks.hpp>
 #include <dtrain/checkpoint.hpp>
 #include <dtrain/click_log.hpp>
 #include <dtrain/cluster.hpp>
-#include <dtrain/comm_call.hpp>
 #include <dtrain/comm_error.hpp>
 #include <dtrain/communicator.hpp>
 #include <dtrain/data_parallel.hpp>
@@ -40,6 +40,7 @@ namespace dtrain_headers {
 void one_field_each();
 void one_field_each() {
     using namespace dtrain;
+    static_cast<void>(BatchesOptions{.x = {}});
     static_cast<void>(Measures{.loss = {}});
     static_cast<void>(SlowRank{.rank = {}});
     static_cast<void>(EpochRecord{.epoch = {}});
@@ -59,13 +60,6 @@ void one_field_each() {
     static_cast<void>(cluster::Identity{.launcher = {}});
     static_cast<void>(cluster::ProcessIds{.process = {}});
     static_cast<void>(cluster::HostSlots{.host = {}});
-    static_cast<void>(cluster::Endpoints{.trainers = {}});
-    static_cast<void>(cluster::HeterStage{.device = {}});
-    static_cast<void>(cluster::ServerJob{.servers = {}});
-    static_cast<void>(cluster::Member{.role = {}});
-    static_cast<void>(cluster::ProgramContext{.identity = {}});
-    static_cast<void>(cluster::PaddleCloud{.nodes = {}});
-    static_cast<void>(comm::Call{.operation = {}});
     static_cast<void>(MissingRank{.rank = {}});
     static_cast<void>(Communicator::Share{.first = {}});
     static_cast<void>(ParameterBuffers{.name = {}});
@@ -104,7 +98,7 @@ void one_field_each() {
     static_cast<void>(nn::LinearOptions{.name = {}});
     static_cast<void>(nn::EmbeddingOptions{.padding_idx = {}});
     static_cast<void>(nn::LayerNormOptions{.name = {}});
-    static_cast<void>(nn::Conv2DOptions{.name = {}});
+    static_cast<void>(nn::Conv2dOptions{.name = {}});
     static_cast<void>(nn::DataParallelOptions{.bucket_bytes = {}});
     static_cast<void>(ParameterGradient{.parameter = {}});
     static_cast<void>(Momentum{.learning_rate = {}});

@@ -73,9 +73,9 @@ void line_by_line(dtrain::nn::Layer& layer, const std::vector<float>& numbers);
 void line_by_line(dtrain::nn::Layer& layer, const std::vector<float>& numbers) {
     namespace nn = dtrain::nn;
     const auto x = nn::Tensor::of(numbers, {1, 1, 8, 8});
-    nn::Sequential net{nn::Conv2D(1, 2, {3, 5}, 1, 2, {.name = "conv"}),
-                       nn::MaxPool2D({2, 3}),
-                       nn::AvgPool2D(2, {1, 2}),
+    nn::Sequential net{nn::Conv2d(1, 2, {3, 5}, 1, 2, {.name = "conv"}),
+                       nn::MaxPool2d({2, 3}),
+                       nn::AvgPool2d(2, {1, 2}),
                        nn::LayerNorm({2, 3}),
                        nn::Embedding(3, 2, {.padding_idx = 0}),
                        nn::Linear(2, 2, {.type = dtrain::DataType::float64})};

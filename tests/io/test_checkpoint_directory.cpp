@@ -70,7 +70,7 @@ TEST(CheckpointDirectory, RoundTripForAnyNumberOfShards) {
 
 template <class Value>
 void expect_in_hdf5(const io::Hdf5File& file, const std::string& name, const CheckpointTensor& tensor) {
-    EXPECT_EQ(file.info(name).element, comm::element_type<Value>()) << name;
+    EXPECT_EQ(file.info(name).element, detail::element_type<Value>()) << name;
     EXPECT_EQ(file.info(name).shape, tensor.shape) << name;
     EXPECT_EQ(file.read<Value>(name), std::get<std::vector<Value>>(tensor.values)) << name;
 }

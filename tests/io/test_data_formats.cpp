@@ -197,6 +197,19 @@ TEST_F(DataFormats, Idx) {
     }
 }
 
+TEST_F(DataFormats, ACompressedFileIsReadWhereThePlainOneIsMissing) {
+    source("train-images-idx3-ubyte.gz", images);
+    source("train-labels-idx1-ubyte.gz", idx_digits);
+    DatasetSource from{.file = folder / "train-images-idx3-ubyte"};
+    EXPECT_THAT(labels_of(Dataset::read(from)), ElementsAre(7, 2));
+    from.labels = folder / "train-labels-idx1-ubyte";
+    EXPECT_THAT(labels_of(Dataset::read(from)), ElementsAre(7, 2));
+    source("train-images-idx3-ubyte", "\0\0\x08\x02\0\0\0\x02\0\0\0\x01\x05\x06"s);
+    EXPECT_THAT(values_of(Dataset::read(from)), ElementsAre(5, 6)) << "the plain file goes first";
+    from.file = folder / "none";
+    EXPECT_EQ(refusal(from), "cannot read none: No such file or directory");
+}
+
 TEST_F(DataFormats, IdxErrorsNameTheFile) {
     source("labels-idx1", idx_digits);
     const auto refused = [&](const std::string& content) { return refusal(source("images-idx3", content)); };

@@ -87,8 +87,10 @@ def test_programs_start_where_they_were_moved_to(prefix, program):
 
 
 def test_every_public_header_and_no_other(prefix):
-    public = {path.name.removesuffix(".in") for path in (SOURCE / "include/dtrain").glob("*.hpp*")}
-    assert {path.name for path in (prefix / "include/dtrain").iterdir()} == public
+    source = SOURCE / "include/dtrain"
+    public = {str(path.relative_to(source)).removesuffix(".in") for path in source.rglob("*.hpp*")}
+    installed = prefix / "include/dtrain"
+    assert {str(path.relative_to(installed)) for path in installed.rglob("*.hpp")} == public
 
 
 def test_example_job(prefix):

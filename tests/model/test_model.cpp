@@ -162,7 +162,7 @@ TEST(Model, LearnsARegressionFromSpansOfSeveralInputs) {
             return layers::fc(program, layers::concat(program, inputs, 1), 2);
         },
         {{"a", {1}}, {"b", {1}}}, {{"y", {2}}});
-    model.prepare(Sgd{0.3}, MeanSquareErrorLoss{});
+    model.prepare(Sgd{0.3}, MSELoss{});
     const Samples samples{
         {"a", std::span<const float>(a)}, {"b", std::span<const float>(b)}, {"y", std::span<const float>(y)}};
     const auto untrained = model.evaluate(samples, {.batch_size = 7}).loss;
@@ -187,7 +187,7 @@ TEST(Model, ClicksHaveTheAreaUnderTheCurve) {
     }
     Model model([](Program& program, const std::string& in) { return layers::fc(program, in, 1); },
                 {"x", {2}}, {"y", {1}});
-    model.prepare(Adam{0.1}, BceWithLogitsLoss{}, {AreaUnderCurve{}});
+    model.prepare(Adam{0.1}, BCEWithLogitsLoss{}, {AreaUnderCurve{}});
     const Samples samples{{"x", std::span<const float>(x)}, {"y", std::span<const float>(clicked)}};
     const auto scores = model.predict(samples).values;
     double won = 0;

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dtrain/batches.hpp>
+#include <dtrain/layers.hpp>
 #include <dtrain/model.hpp>
 
 #include "small_models.hpp"
@@ -24,6 +27,23 @@ namespace {
 
 using testing::HasSubstr;
 using tests::SharedFolder;
+
+TEST(BatchesRanks, EverySampleCountsOnce) {
+    std::vector<float> x(11);
+    std::iota(x.begin(), x.end(), 1.0F);
+    const Dataset data(x, std::vector<std::int64_t>(11, 0), 1);
+    Program program;
+    const auto samples = layers::data(program, "x", {3});
+    const auto label = layers::data(program, "label", {3}, DataType::int64);
+    const auto weight = layers::data(program, "weight", {3});
+    const auto sum = layers::weighted_sum(program, samples, weight);
+    Executor executor(program, State(program, 1));
+    Batches batches(executor, data, test_world(),
+                    {.x = samples, .label = label, .weight = weight, .seed = 4});
+    const std::int64_t of_a_step = std::int64_t{3} * test_world().size();
+    EXPECT_EQ(batches.steps(), (11 + of_a_step - 1) / of_a_step);
+    EXPECT_EQ(batches.sum(sum), 66);
+}
 
 TEST(ModelRanks, LearnWhatOneProcessLearns) {
     const auto data = three_classes(50);
@@ -77,7 +97,7 @@ TEST(ModelRanks, TheAreaUnderTheCurveIsOverAllRanks) {
     const auto area = [&](const Communicator& communicator) {
         Model model([](Program& program, const std::string& in) { return layers::fc(program, in, 1); },
                     {"x", {1}}, {"y", {1}}, {.communicator = communicator});
-        model.prepare(Adam{}, BceWithLogitsLoss{}, {AreaUnderCurve{}});
+        model.prepare(Adam{}, BCEWithLogitsLoss{}, {AreaUnderCurve{}});
         return model.evaluate(samples, {.batch_size = 8}).metrics.at("auc");
     };
     EXPECT_EQ(area(test_world()), area({}));

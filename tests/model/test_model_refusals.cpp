@@ -111,7 +111,7 @@ TEST(ModelRefusals, NetworksThatDoNotFit) {
 
 TEST(ModelRefusals, LossesAndMetricsThatDoNotFit) {
     auto model = small_model();
-    EXPECT_THROW(model.prepare(Sgd{}, MeanSquareErrorLoss{}), ProgramError) << "labels are whole numbers";
+    EXPECT_THROW(model.prepare(Sgd{}, MSELoss{}), ProgramError) << "labels are whole numbers";
     EXPECT_THAT(message_of([&] { model.prepare(Sgd{}, CrossEntropyLoss{}, {AreaUnderCurve{}}); }),
                 HasSubstr("one float32 of 'fc_1.out' for each sample"));
     EXPECT_THROW(model.fit(three_classes(10)), NotPreparedError);

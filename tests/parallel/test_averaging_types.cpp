@@ -79,8 +79,8 @@ struct Network {
             values[number].resize(count * sizeof(Value));
             gradients[number].resize(count * sizeof(Gradient));
             buffers.push_back({std::to_string(number),
-                               {comm::element_type<Value>(), values[number].data(), count},
-                               {comm::element_type<Gradient>(), gradients[number].data(), count}});
+                               {detail::element_type<Value>(), values[number].data(), count},
+                               {detail::element_type<Gradient>(), gradients[number].data(), count}});
             std::ranges::copy(random_numbers<Value>(count, seed), buffers.back().values.as<Value>().begin());
         });
     }

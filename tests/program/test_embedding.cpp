@@ -24,7 +24,7 @@ TEST(Embedding, LooksRowsUp) {
     for (const auto id_type : {DataType::int64, DataType::int32}) {
         Program program;
         const auto ids = layers::data(program, "ids", {2, 2}, id_type);
-        const auto out = layers::embedding(program, ids, 4, 3, {.padding = 2, .name = "table"});
+        const auto out = layers::embedding(program, ids, 4, 3, {.padding_idx = 2, .name = "table"});
         EXPECT_EQ(program.variable(out).shape, (Shape{2, 2, 3}));
         Interpreter interpreter(program);
         interpreter.set("table.weight", {0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32});
@@ -39,6 +39,31 @@ TEST(Embedding, LooksRowsUp) {
     }
 }
 
+std::string to_text(const std::optional<std::int64_t>& padding_idx, bool is_distributed = false) {
+    Program program;
+    const auto ids = layers::data(program, "ids", {2}, DataType::int64);
+    layers::embedding(
+        program, ids, 4, 3,
+        {.is_sparse = is_distributed, .padding_idx = padding_idx, .is_distributed = is_distributed});
+    return to_string(program.operators().back().attributes.at("padding"));
+}
+
+TEST(Embedding, ANegativePaddingIdxCountsFromTheEnd) {
+    EXPECT_EQ(to_text(std::nullopt), "-1");
+    EXPECT_EQ(to_text(2), "2");
+    EXPECT_EQ(to_text(-1), "3");
+    EXPECT_EQ(to_text(-4), "0");
+    EXPECT_EQ(message_of<ProgramError>([] { to_text(-5); }),
+              "layer embedding: padding_idx -5 of a table of 4 rows, expected a row");
+}
+
+TEST(Embedding, IdsOfADistributedTableAreTakenAsTheyAre) {
+    EXPECT_EQ(to_text(-5, true), "-5");
+    EXPECT_EQ(to_text(std::int64_t{1} << 40, true), std::to_string(std::int64_t{1} << 40));
+    EXPECT_THAT(message_of<ProgramError>([] { to_text(-1, true); }),
+                HasSubstr("-1 is no id of an is_distributed table"));
+}
+
 TEST(Embedding, WithoutPaddingMinusOneIsNoRow) {
     Program program;
     const auto ids = layers::data(program, "ids", {2}, DataType::int64);
@@ -50,10 +75,11 @@ TEST(Embedding, WithoutPaddingMinusOneIsNoRow) {
 }
 
 TEST(Embedding, Gradients) {
-    for (const std::int64_t padding : {-1, 1}) {
+    for (const std::optional<std::int64_t> padding : {std::optional<std::int64_t>(), {1}}) {
         check_gradients([&](Program& program, DataType type) {
             const auto ids = layers::data(program, "ids", {4, 2}, DataType::int64);
-            return weigh(program, layers::embedding(program, ids, 4, 3, {.padding = padding, .type = type}));
+            return weigh(program,
+                         layers::embedding(program, ids, 4, 3, {.padding_idx = padding, .type = type}));
         });
     }
     check_gradients([](Program& program, DataType type) {  // a table that two layers share
@@ -67,9 +93,9 @@ TEST(Embedding, Gradients) {
 }
 
 // loss of tables that are looked up once, or twice, by ids [5] and ids [2].
-Program lookups(bool is_sparse, bool twice, std::int64_t padding = -1) {
+Program lookups(bool is_sparse, bool twice, std::optional<std::int64_t> padding = {}) {
     Program program;
-    const layers::EmbeddingOptions options{.is_sparse = is_sparse, .padding = padding, .name = "table"};
+    const layers::EmbeddingOptions options{.is_sparse = is_sparse, .padding_idx = padding, .name = "table"};
     const auto first = layers::data(program, "first", {5}, DataType::int64);
     auto out = layers::embedding(program, first, 8, 3, options);
     if (twice) {
@@ -87,7 +113,7 @@ void feed_ids(const Interpreter& interpreter, bool twice) {
 
 TEST(SparseGradient, HasTheRowsOfTheDenseOne) {
     for (const bool twice : {false, true}) {
-        for (const std::int64_t padding : {-1, 1}) {
+        for (const std::optional<std::int64_t> padding : {std::optional<std::int64_t>(), {1}}) {
             const auto dense_program = lookups(false, twice, padding);
             const auto sparse_program = lookups(true, twice, padding);
             Interpreter dense(dense_program);

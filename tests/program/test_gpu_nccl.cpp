@@ -142,7 +142,7 @@ TEST_F(GpuNccl, SparseGradientsAreExchangedBetweenRecordings) {
             const auto y = layers::data(program, "y", {batch, 1});
             const auto rows = layers::embedding(program, ids, 30, 6, {.is_sparse = true});
             const auto hidden = layers::fc(program, rows, 8, {.activation = "tanh"});
-            const auto loss = layers::mean_square_error(program, layers::fc(program, hidden, 1), y);
+            const auto loss = layers::mse_loss(program, layers::fc(program, hidden, 1), y);
             minimize(program, loss, Sgd{.learning_rate = 0.1});
             return loss;
         },

@@ -66,6 +66,10 @@ const std::vector<Case> cases{
     {{2, 8, 8, 8}, 16, {3, 3}, {4, 4}, {0, 0}, {2, 16, 2, 2}},
 };
 
+Size2d size2d(const Shape& shape) {
+    return {shape[0], shape[1]};
+}
+
 class Images : public testing::TestWithParam<std::size_t> {
   protected:
     const Case& c() const { return cases[GetParam()]; }
@@ -75,9 +79,8 @@ TEST_P(Images, ConvolutionFollowsItsFormula) {
     for (const auto type : {DataType::float32, DataType::float64}) {
         Program program;
         const auto x = layers::data(program, "x", c().x, type);
-        const auto out = layers::conv2d(
-            program, x, c().channels,
-            {.window = c().window, .stride = c().stride, .padding = c().padding, .name = "conv"});
+        const auto out = layers::conv2d(program, x, c().channels, size2d(c().window), size2d(c().stride),
+                                        size2d(c().padding), "conv");
         ASSERT_EQ(program.variable(out).shape, c().out);
         Interpreter interpreter(program);
         feed_numbers(program, interpreter);
@@ -109,9 +112,10 @@ TEST_P(Images, PoolingFollowsItsFormula) {
     for (const auto type : {DataType::float32, DataType::float64}) {
         Program program;
         const auto x = layers::data(program, "x", c().x, type);
-        const layers::Pool2dOptions options{c().window, c().stride, c().padding};
-        const auto largest = layers::max_pool2d(program, x, options);
-        const auto average = layers::average_pool2d(program, x, options);
+        const auto kernel_size = size2d(c().window);
+        const auto stride = size2d(c().stride);
+        const auto largest = layers::max_pool2d(program, x, kernel_size, stride, size2d(c().padding));
+        const auto average = layers::avg_pool2d(program, x, kernel_size, stride, size2d(c().padding));
         Interpreter interpreter(program);
         feed_numbers(program, interpreter);
         interpreter.run();
@@ -149,8 +153,8 @@ TEST_P(Images, FloatGradientsAreThoseOfDouble) {
     for (const auto type : {DataType::float32, DataType::float64}) {
         Program program;
         const auto x = add_parameter(program, "p", c().x, type);
-        const auto out = layers::conv2d(program, x, c().channels,
-                                        {.window = c().window, .stride = c().stride, .padding = c().padding});
+        const auto out = layers::conv2d(program, x, c().channels, size2d(c().window), size2d(c().stride),
+                                        size2d(c().padding));
         const auto made = append_backward(program, weigh(program, out));
         Interpreter interpreter(program);
         feed_numbers(program, interpreter);
@@ -168,26 +172,30 @@ TEST_P(Images, FloatGradientsAreThoseOfDouble) {
 INSTANTIATE_TEST_SUITE_P(Cases, Images, testing::Range<std::size_t>(0, cases.size()));
 
 TEST(ImageGradients, Convolution) {
-    for (const auto& [stride, padding] :
-         std::vector<std::pair<Shape, Shape>>{{{1, 1}, {0, 0}}, {{2, 1}, {1, 2}}}) {
+    for (const auto& [stride, padding] : std::vector<std::pair<Size2d, Size2d>>{{1, 0}, {{2, 1}, {1, 2}}}) {
         check_gradients([&, &s = stride, &p = padding](Program& program, DataType type) {
             const auto x = layers::tanh(program, add_parameter(program, "p", {2, 2, 4, 5}, type));
-            return weigh(program,
-                         layers::conv2d(program, x, 3, {.window = {2, 3}, .stride = s, .padding = p}));
+            return weigh(program, layers::conv2d(program, x, 3, {2, 3}, s, p));
         });
     }
     check_gradients([](Program& program, DataType type) {
-        return weigh(program, layers::conv2d(program, layers::data(program, "x", {2, 2, 4, 5}, type), 3));
+        return weigh(program, layers::conv2d(program, layers::data(program, "x", {2, 2, 4, 5}, type), 3, 3));
     });
 }
 
 TEST(ImageGradients, Pooling) {
-    for (const auto& pool : {layers::max_pool2d, layers::average_pool2d}) {
-        for (const layers::Pool2dOptions& options :
-             {layers::Pool2dOptions{}, layers::Pool2dOptions{{3, 2}, {1, 2}, {1, 1}}}) {
+    using Pool = Var(Program&, const Var&, Size2d, Size2d, Size2d);
+    struct Window {
+        Size2d kernel_size = 2;
+        Size2d stride = 2;
+        Size2d padding = 0;
+    };
+    for (Pool* const pool :
+         {static_cast<Pool*>(layers::max_pool2d), static_cast<Pool*>(layers::avg_pool2d)}) {
+        for (const Window& window : {Window{}, Window{{3, 2}, {1, 2}, 1}}) {
             check_gradients([&](Program& program, DataType type) {
                 const auto x = layers::tanh(program, add_parameter(program, "p", {2, 3, 5, 4}, type));
-                return weigh(program, pool(program, x, options));
+                return weigh(program, pool(program, x, window.kernel_size, window.stride, window.padding));
             });
         }
     }
@@ -197,8 +205,8 @@ TEST(ImageGradients, OfASmallNetwork) {
     check_gradients([](Program& program, DataType type) {
         const auto x = layers::data(program, "x", {2, 1, 8, 8}, type);
         const auto label = layers::data(program, "label", {2}, DataType::int64);
-        auto hidden = layers::tanh(program, layers::conv2d(program, x, 3, {.padding = {1, 1}}));
-        hidden = layers::average_pool2d(program, hidden);
+        auto hidden = layers::tanh(program, layers::conv2d(program, x, 3, 3, 1, 1));
+        hidden = layers::avg_pool2d(program, hidden, 2);
         const auto logits = layers::fc(program, layers::flatten(program, hidden), 3);
         return layers::softmax_with_cross_entropy(program, logits, label).loss;
     });
@@ -208,31 +216,24 @@ TEST(ImageErrors, NameShapes) {
     Program program;
     const auto x = layers::data(program, "x", {2, 3, 4, 5});
     const auto flat = layers::data(program, "flat", {2, 3});
-    EXPECT_EQ(message_of<ProgramError>([&] { layers::conv2d(program, flat, 4); }),
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::conv2d(program, flat, 4, 3); }),
               "layer conv2d: x 'flat' is float32 [2, 3], expected float32 [batch, channels, height, width]");
     EXPECT_EQ(
         message_of<ProgramError>([&] {
-            layers::conv2d(program, x, 4, {.stride = {0, 1}});
+            layers::conv2d(program, x, 4, 3, {0, 1});
         }),
         "operator conv2d: attribute stride is [0, 1], expected two numbers of at least 1: of height and "
         "width");
-    EXPECT_THAT(message_of<ProgramError>([&] {
-                    layers::conv2d(program, x, 4, {.window = {std::int64_t{1} << 40, std::int64_t{1} << 40}});
-                }),
+    EXPECT_THAT(message_of<ProgramError>([&] { layers::conv2d(program, x, 4, std::int64_t{1} << 40); }),
                 testing::HasSubstr("expected at most 2^48 elements"));
     EXPECT_EQ(program.variables().size(), 2U) << "nothing of a layer that does not fit stays";
-    EXPECT_EQ(message_of<ProgramError>([&] {
-                  layers::conv2d(program, x, 4, {.window = {5, 5}});
-              }),
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::conv2d(program, x, 4, 5); }),
               "operator conv2d: x 'x' is float32 [2, 3, 4, 5], expected images of at least [5, 5] with the "
               "padding [0, 0]");
     EXPECT_EQ(message_of<ProgramError>([&] {
-                  layers::max_pool2d(program, x, {.padding = {2, 0}});
+                  layers::max_pool2d(program, x, 2, 2, {2, 0});
               }),
               "operator max_pool2d: attribute padding is [2, 0], expected less than the window's [2, 2]");
-    EXPECT_EQ(message_of<ProgramError>([&] { layers::max_pool2d(program, x, {.window = {2}}); }),
-              "operator max_pool2d: attribute window is [2], expected two numbers of at least 1: of height "
-              "and width");
 }
 
 }  // namespace

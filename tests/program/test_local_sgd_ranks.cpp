@@ -305,7 +305,7 @@ TEST(LocalSgdOfRanks, AverageWholeTablesOfSparseGradients) {
     const auto ids = layers::data(program, "ids", {4}, DataType::int64);
     const auto y = layers::data(program, "y", {4, 3});
     const auto x = layers::embedding(program, ids, 12, 3, {.is_sparse = true, .name = "table"});
-    minimize(program, layers::mean_square_error(program, x, y), Adagrad{.learning_rate = 0.1});
+    minimize(program, layers::mse_loss(program, x, y), Adagrad{.learning_rate = 0.1});
     const auto feed = [](Executor& executor, std::size_t rank, std::size_t step) {
         const auto fed = executor.feed<std::int64_t>("ids");
         for (std::size_t i = 0; i < 4; ++i)

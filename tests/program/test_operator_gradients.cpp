@@ -93,8 +93,8 @@ TEST(OperatorGradients, ToOneNumber) {
 
 TEST(OperatorGradients, Losses) {
     check_gradients([](Program& program, DataType type) {
-        return layers::mean_square_error(program, add_parameter(program, "p", {4}, type),
-                                         layers::data(program, "y", {4}, type));
+        return layers::mse_loss(program, add_parameter(program, "p", {4}, type),
+                                layers::data(program, "y", {4}, type));
     });
     check_gradients([](Program& program, DataType type) {
         const auto label = layers::sigmoid(program, layers::data(program, "y", {3, 2}, type));

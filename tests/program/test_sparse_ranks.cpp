@@ -3,6 +3,7 @@
 // Oracle: one process that trains the whole batch, whose sparse gradients test_embedding.cpp checks; with
 // virtual ranks, the bits of one process. Runs at 1, 2 and 4 ranks.
 #include <cmath>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +37,9 @@ Program clicks(std::int64_t batch, const Optimizer& optimizer, const OptimizerOp
                            const std::string& name) {
         layers::data(program, ids, {batch}, DataType::int64);
         return layers::embedding(program, ids, rows, width,
-                                 {.is_sparse = true, .padding = name == "user" ? nobody : -1, .name = name});
+                                 {.is_sparse = true,
+                                  .padding_idx = name == "user" ? std::optional(nobody) : std::nullopt,
+                                  .name = name});
     };
     auto x = layers::concat(
         program,
@@ -44,7 +47,7 @@ Program clicks(std::int64_t batch, const Optimizer& optimizer, const OptimizerOp
         1);
     if (has_dense) x = layers::fc(program, x, 4, {.activation = "tanh"});
     const auto y = layers::data(program, "y", {batch, has_dense ? 4 : 13});
-    minimize(program, layers::mean_square_error(program, x, y), optimizer, options);
+    minimize(program, layers::mse_loss(program, x, y), optimizer, options);
     return program;
 }
 

@@ -79,8 +79,8 @@ inline TrainedNetwork image_classifier() {
                 auto x = layers::data(program, "x", {batch, 64});
                 const auto label = layers::data(program, "label", {batch}, DataType::int64);
                 x = layers::reshape(program, x, {batch, 1, 8, 8});
-                x = layers::relu(program, layers::conv2d(program, x, 6, {.padding = {1, 1}}));
-                x = layers::max_pool2d(program, x, {});
+                x = layers::relu(program, layers::conv2d(program, x, 6, 3, 1, 1));
+                x = layers::max_pool2d(program, x, 2);
                 x = layers::reshape(program, x, {batch, 6 * 4 * 4});
                 const auto loss =
                     layers::softmax_with_cross_entropy(program, layers::fc(program, x, 10), label).loss;

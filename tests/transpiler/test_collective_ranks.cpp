@@ -121,7 +121,7 @@ Program regression() {
     Program program;
     const auto x = layers::data(program, "x", {rows, columns});
     const auto y = layers::data(program, "y", {rows, 1});
-    const auto loss = layers::mean_square_error(program, layers::fc(program, x, 1, {.name = "fc"}), y);
+    const auto loss = layers::mse_loss(program, layers::fc(program, x, 1, {.name = "fc"}), y);
     minimize(program, loss, Sgd{learning_rate});
     return program;
 }

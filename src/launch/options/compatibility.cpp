@@ -90,7 +90,7 @@ constexpr std::array interfaces{
     F{"`paddle.callbacks`: `ModelCheckpoint`, `EarlyStopping`, `LRScheduler`, `ReduceLROnPlateau`, `ProgBarLogger`, `VisualDL`", Answer::done, "`Checkpoints`, `EarlyStop`, a schedule for `prepare()` or `RateFunction`, `ReduceOnPlateau`, `ProgressBar`, `TensorBoard`; the rate is in checkpoints"},
     F{"`paddle.nn.Layer`, `Sequential`, `Flatten`, `Linear`, `ReLU`, `Tanh`, `Sigmoid`, `Dropout`", Answer::done, "`dtrain::nn`: [layers.md](layers.md)"},
     F{"`paddle.nn.CrossEntropyLoss`, `MSELoss`, `functional.cross_entropy`, `paddle.metric.accuracy`", Answer::done, "`dtrain::nn`"},
-    F{"`loss.backward()`, `optim.step()`, `optim.clear_grad()`", Answer::done, "the same, with every optimizer of dtrain"},
+    F{"`loss.backward()`, `optim.step()`, `optim.clear_grad()`", Answer::done, "the same, with every optimizer of dtrain; `nn::Optimizer::zero_grad()`"},
     F{"`paddle.set_device(\"gpu:0\")`, `paddle.get_device()`", Answer::done, "`nn::set_device(Device::gpu(0))` before the first tensor or layer, `nn::get_device()`, or `DTRAIN_DEVICE`; not yet run on a GPU"},
     F{"`paddle.DataParallel(layer)`, `no_sync()`", Answer::done, "`nn::DataParallel`; unused parameters are found without being asked for"},
     F{"`paddle.distributed.init_parallel_env()`", Answer::done, "`dtrain::ParallelEnv`; alone it is a world of one rank (Paddle: an error)"},

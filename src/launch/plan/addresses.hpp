@@ -7,6 +7,9 @@
 
 #include <dtrain/cluster.hpp>
 
+#include "cluster/endpoints.hpp"
+#include "cluster/paddle_cloud.hpp"
+#include "cluster/server_job.hpp"
 #include "launch/plan/members.hpp"
 #include "launch/plan/nodes.hpp"
 #include "launch/plan/plan.hpp"

@@ -13,6 +13,8 @@
 #include <dtrain/topology.hpp>
 
 #include "cluster/assignment.hpp"
+#include "cluster/endpoints.hpp"
+#include "cluster/server_job.hpp"
 #include "launch/options/options.hpp"
 #include "launch/plan/mode.hpp"
 #include "scheduler/allocation.hpp"

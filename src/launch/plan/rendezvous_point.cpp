@@ -12,6 +12,7 @@
 #include "base/ports.hpp"
 #include "base/text.hpp"
 #include "cluster/address.hpp"
+#include "cluster/endpoints.hpp"
 #include "launch/plan/nodes.hpp"
 
 namespace dtrain::launch {

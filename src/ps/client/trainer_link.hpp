@@ -13,7 +13,7 @@
 namespace dtrain::ps {
 
 /// What a trainer does with the servers besides running its program.
-class TrainerLink : public program::ServerLink {
+class TrainerLink : public detail::ServerLink {
   public:
     /// Sets the dense parameters in these tensors to the servers' current values. Waits for them.
     virtual void pull_parameters(const State& state) = 0;

@@ -66,14 +66,18 @@ std::shared_ptr<ps::TrainerLink> link_of(const DistributeTranspiler& transpiler,
 
 }  // namespace
 
+struct ServerRanks::Transport {
+    std::shared_ptr<comm::Transport> messages;
+};
+
 ServerRanks::ServerRanks(const Communicator& world, int servers)
     : world_rank_(checked_rank(world, servers)),
       world_size_(world.size()),
       servers_(servers),
       processors_(ps::processor_share(world)),
       peers_(world.split(world.rank() < servers ? 0 : 1, world.rank())),
-      transport_(comm::open_transport(world)) {
-    auto names = world.allgather(fmt::format("{}:{}", host_name(), world.rank() + 1));
+      transport_(new Transport{comm::open_transport(world)}) {
+    auto names = world.all_gather(fmt::format("{}:{}", host_name(), world.rank() + 1));
     names.resize(static_cast<std::size_t>(servers));
     pservers_ = fmt::format("{}", fmt::join(names, ","));
 }
@@ -99,7 +103,7 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
     auto plan = ps::plan_server(transpiler, with_folder, share, ranks.trainers());
     plan.device = ps::server_device(plan, ranks, Environment::of_this_process());
     auto parts = ps::first_parts(plan);
-    content_.reset(new Content{ps::with_wire_type(ranks.transport_, options.wire),
+    content_.reset(new Content{ps::with_wire_type(ranks.transport_->messages, options.wire),
                                std::move(plan),
                                {.mode = options.mode,
                                 .staleness = options.staleness,
@@ -202,7 +206,7 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
         auto& limit = client.limits.emplace_back();
         if (const auto dict_size = table_options.dict_size) limit = {table_options.name, *dict_size};
     }
-    const auto transport = ps::with_wire_type(ranks.transport_, options.wire);
+    const auto transport = ps::with_wire_type(ranks.transport_->messages, options.wire);
     content_.reset(new Content{options.mode, transport, ps::Client(std::move(client), *transport), nullptr});
     content_->link = link_of(transpiler, options.mode, content_->client);
     content_->client.join();
@@ -214,7 +218,7 @@ ServerMode ServerConnection::mode() const {
     return content_->mode;
 }
 
-std::shared_ptr<program::ServerLink> ServerConnection::link() const {
+std::shared_ptr<detail::ServerLink> ServerConnection::link() const {
     return content_->link;
 }
 

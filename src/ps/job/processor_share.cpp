@@ -26,7 +26,7 @@ int processor_share(std::span<const RankProcessors> ranks, std::size_t rank) {
 
 int processor_share(const Communicator& world) {
     const auto told =
-        world.allgather(fmt::format("{} {}", CpuSet::of_this_thread().to_string(), host_name()));
+        world.all_gather(fmt::format("{} {}", CpuSet::of_this_thread().to_string(), host_name()));
     std::vector<RankProcessors> ranks;
     for (const auto& text : told) {
         const auto end = text.find(' ');

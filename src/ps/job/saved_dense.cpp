@@ -10,9 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <dtrain/state_checkpoints.hpp>
+
 #include "base/with_element.hpp"
 #include "program/state_access.hpp"
-#include "program/stored_state.hpp"
 #include "ps/job/server_manifest.hpp"
 
 namespace dtrain::ps {
@@ -46,8 +47,7 @@ Elements elements_of(const Program& program, const std::string& name) {
 DenseCopy::DenseCopy(const ServerPlan& plan, const Server& server)
     : file_(fmt::format("dense-{:04}-of-{:04}.h5", plan.share.server, plan.share.servers)) {
     const auto& state = server.dense().state();
-    checkpoint_.step = server.steps();
-    program::store(state, checkpoint_);
+    checkpoint_ = to_checkpoint(state, {.step = server.steps()});
     for (const auto& tensor : program::StateAccess::on_host(state)) {
         const auto [variable, first] = elements_of(plan.program, tensor.name);
         blocks_.push_back({tensor.name, variable, first, tensor.role == Role::parameter});

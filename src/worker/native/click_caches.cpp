@@ -127,7 +127,7 @@ class WaitingLine {
 /// The lines of all ranks without duplicates. Collective.
 std::set<std::string> gathered(const std::vector<std::string>& lines, const Communicator& world) {
     std::set<std::string> all;
-    for (const auto& of_a_rank : world.allgather(join(lines, std::string(1, '\0'))))
+    for (const auto& of_a_rank : world.all_gather(join(lines, std::string(1, '\0'))))
         for (const auto& line : split(of_a_rank, '\0'))
             if (!line.empty()) all.insert(line);
     return all;

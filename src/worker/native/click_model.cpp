@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/native/click_model.hpp"
 
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,11 +13,10 @@ namespace dtrain::native {
 namespace {
 
 /// Embedding lookup: the rows for the ids of each sample, [local_batch, slots, embedding].
-std::string look_up(Program& program, const std::string& ids, const ModelSettings& settings,
-                    const ClickSizes& sizes) {
+Var look_up(Program& program, const Var& ids, const ModelSettings& settings, const ClickSizes& sizes) {
     return layers::embedding(program, ids, sizes.rows, settings.embedding,
                              {.is_sparse = true,
-                              .padding = sizes.is_distributed ? -1 : sizes.rows,
+                              .padding_idx = sizes.is_distributed ? std::nullopt : std::optional(sizes.rows),
                               .is_distributed = sizes.is_distributed,
                               .name = embedding_name});
 }

@@ -10,7 +10,7 @@
 
 namespace dtrain::native {
 
-std::string append_hidden_layers(Program& program, const std::string& x, const ModelSettings& settings) {
+Var append_hidden_layers(Program& program, const Var& x, const ModelSettings& settings) {
     auto hidden = x;
     for (const auto size : settings.hidden) hidden = layers::fc(program, hidden, size, {settings.activation});
     return hidden;

@@ -9,6 +9,7 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
 #include <dtrain/program.hpp>
+#include <dtrain/var.hpp>
 
 #include "worker/native/job_file.hpp"
 
@@ -41,7 +42,7 @@ inline constexpr const char* fed_weight = "weight";
 
 /// Appends the hidden layers, each fully connected to the previous one; returns the last one, or x if there
 /// is none.
-std::string append_hidden_layers(Program& program, const std::string& x, const ModelSettings& settings);
+Var append_hidden_layers(Program& program, const Var& x, const ModelSettings& settings);
 
 /// "64-128-64-10 relu": extents of x, the hidden layers and the output.
 std::string layers_text(std::int64_t inputs, const ModelSettings& settings, std::int64_t outputs);

@@ -19,7 +19,7 @@ ComputeType agreed_products(ComputeType wanted, const Device& device, const Comm
             "compute with float32");
         return ComputeType::float32;
     }
-    auto reasons = ranks.allgather(why_no_bfloat16_products());
+    auto reasons = ranks.all_gather(why_no_bfloat16_products());
     std::erase(reasons, "");
     if (reasons.empty()) return wanted;
     console.complain(fmt::format(

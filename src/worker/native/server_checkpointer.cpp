@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
+#include <dtrain/state_checkpoints.hpp>
 
 #include "io/checkpoint_directory.hpp"
 #include "io/hdf5_file.hpp"
-#include "program/stored_state.hpp"
 #include "ps/job/server_manifest.hpp"
 
 namespace dtrain::native {
@@ -69,9 +69,7 @@ void ServerCheckpointer::start(const CheckpointHeader& header) {
 void ServerCheckpointer::begin(const CheckpointHeader& header) {
     io::begin_directory(*path_);
     const auto folder = io::temporary_path(*path_);
-    Checkpoint checkpoint;
-    static_cast<CheckpointHeader&>(checkpoint) = header;
-    program::store(state_, checkpoint);
+    auto checkpoint = to_checkpoint(state_, header);
     const bool saves_changes = settings_.full_every > 1;
     since_ = saves_changes && static_cast<std::int64_t>(chain_.size()) < settings_.full_every
                  ? chain_

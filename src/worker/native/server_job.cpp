@@ -174,7 +174,7 @@ std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communica
             return Restored{speaks ? candidates[i] : folder, header};
         }
         if (i + 1 == count) throw_together(world, unreadable);
-        const auto reasons = world.allgather(unreadable.value_or(""));
+        const auto reasons = world.all_gather(unreadable.value_or(""));
         const auto why = std::ranges::find_if(reasons, [](const auto& reason) { return !reason.empty(); });
         if (speaks) warn(fmt::format("{}; trying {}", *why, candidates[i + 1].string()));
     }

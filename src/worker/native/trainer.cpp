@@ -65,7 +65,7 @@ std::vector<std::string> kept_in_tests(const Model& model, const TrainSettings& 
     return without_empty({model.loss_sum, model.correct, model.scores});
 }
 
-std::shared_ptr<program::ServerLink> link_of(const std::unique_ptr<ServerConnection>& servers) {
+std::shared_ptr<detail::ServerLink> link_of(const std::unique_ptr<ServerConnection>& servers) {
     return servers ? servers->link() : nullptr;
 }
 

@@ -90,7 +90,7 @@ CheckpointHeader Trainer::header() const {
     header.job = job_;
     if (epoch_steps_done() == 0) return header;
     const auto gather = [&](const char* name, double own) {
-        for (const auto sum : communicator_.allgather(std::bit_cast<std::int64_t>(own)))
+        for (const auto sum : communicator_.all_gather(std::bit_cast<std::int64_t>(own)))
             header.sums[name].push_back(std::bit_cast<double>(sum));
     };
     gather(loss_name, sums_.loss);

@@ -29,7 +29,7 @@ inline TrainedNetwork sparse_model(bool is_distributed) {
                 const auto more = layers::data(program, "more", {batch, 2}, DataType::int64);
                 const auto label = layers::data(program, "label", {batch, 1});
                 const layers::EmbeddingOptions table{
-                    .is_sparse = true, .padding = 7, .is_distributed = is_distributed, .name = "table"};
+                    .is_sparse = true, .padding_idx = 7, .is_distributed = is_distributed, .name = "table"};
                 const auto rows_of = [&](const std::string& of) {
                     return layers::flatten(program, layers::embedding(program, of, 40, 4, table));
                 };

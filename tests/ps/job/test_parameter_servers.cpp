@@ -47,7 +47,7 @@ Program training_program(const TrainingSetup& setup) {
     const auto ids = layers::data(program, "ids", {batch, slots}, DataType::int64);
     const auto label = layers::data(program, "label", {batch, 1});
     const layers::EmbeddingOptions table{
-        .is_sparse = true, .padding = 7, .is_distributed = setup.is_distributed, .name = "table"};
+        .is_sparse = true, .padding_idx = 7, .is_distributed = setup.is_distributed, .name = "table"};
     auto x = layers::flatten(program, layers::embedding(program, ids, rows, 4, table));
     if (setup.is_used_twice) {
         const auto more = layers::data(program, "more", {batch, 2}, DataType::int64);

@@ -47,7 +47,7 @@ Program training_program(const Optimizer& optimizer, Where where) {
     const auto next = layers::data(program, "next", {two_tables_batch, 1}, DataType::int64);
     const auto label = layers::data(program, "label", {two_tables_batch, 1});
     const layers::EmbeddingOptions of_users{
-        .is_sparse = true, .padding = 7, .is_distributed = where == Where::servers, .name = "users"};
+        .is_sparse = true, .padding_idx = 7, .is_distributed = where == Where::servers, .name = "users"};
     const layers::EmbeddingOptions of_items{.is_sparse = true, .name = "items"};
     const auto x =
         layers::concat(program,

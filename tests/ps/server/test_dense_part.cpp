@@ -8,9 +8,10 @@
 
 #include <gmock/gmock.h>
 
+#include <dtrain/state_checkpoints.hpp>
+
 #include "gpu/a_gpu.hpp"
 #include "program/state_access.hpp"
-#include "program/stored_state.hpp"
 #include "ps/small_server.hpp"
 
 namespace dtrain::ps {
@@ -162,8 +163,7 @@ TEST_F(DenseOnAGpu, CopiesGradientsOnceAndValuesWhenTheyAreRead) {
 TEST_F(DenseOnAGpu, IsNotCopiedThereAgainAfterASave) {
     auto dense = one_layer(Device::gpu(0));
     push(dense, 0);
-    Checkpoint checkpoint;
-    program::store(dense.state(), checkpoint);
+    (void)to_checkpoint(dense.state());
     const auto told = copied(dense, [&] { push(dense, 1); });
     EXPECT_EQ(told.up.bytes, sources * floats * sizeof(float));
 }

@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <dtrain/error.hpp>
+#include <dtrain/state_checkpoints.hpp>
 
-#include "program/stored_state.hpp"
 #include "support/temporary_folder.hpp"
 #include "worker/native/classifier.hpp"
 #include "worker/native/trainer.hpp"
@@ -118,10 +118,7 @@ TEST(Trainer, ACheckpointThatIsDamagedInItsValuesLeavesTheBeginning) {
     auto trainer = trainer_of(small_batches(3), two_clouds(), nullptr);
     const auto beginning = trainer.checksum();
     trainer.train_epoch();
-    Checkpoint checkpoint;
-    static_cast<CheckpointHeader&>(checkpoint) = trainer.header();
-    program::store(trainer.state(), checkpoint);
-    save_checkpoint_directory(folder / "one", checkpoint);
+    save_checkpoint_directory(folder / "one", to_checkpoint(trainer.state(), trainer.header()));
     const auto shard = folder / "one/shard-0000.h5";
     auto bytes = tests::bytes_of(shard);
     bytes.back() = static_cast<char>(bytes.back() ^ 1);  // found when all values are read already

@@ -9,26 +9,13 @@
 #include <span>
 #include <vector>
 
-#include <dtrain/half.hpp>
+#include <dtrain/element_type.hpp>
 
-namespace dtrain {
+/// What headers need and programs do not use. It may change in every release.
+namespace dtrain::detail {
 
-/// How the ranks' values are combined. Integer sums wrap on overflow; integer averages are rounded towards
-/// zero. float16 and bfloat16 are summed in float and rounded once. A minimum or maximum of values that
-/// include NaN is the same on every rank, but may or may not be NaN.
-enum class Reduction : std::uint8_t { sum, average, min, max };
-
-namespace comm {
-
-enum class ElementType : std::uint8_t { float32, float64, float16, bfloat16, int32, int64, uint8 };
-
-template <class T>
-inline constexpr bool is_reducible =
-    std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, float16> ||
-    std::same_as<T, bfloat16> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
-    std::same_as<T, std::uint8_t>;
-
-template <class T>
+/// The ElementType of a C++ type.
+template <Reducible T>
 constexpr ElementType element_type() {
     if constexpr (std::same_as<T, float>) return ElementType::float32;
     if constexpr (std::same_as<T, double>) return ElementType::float64;
@@ -39,6 +26,7 @@ constexpr ElementType element_type() {
     return ElementType::uint8;
 }
 
+/// Bytes of one element.
 constexpr std::size_t bytes_of(ElementType type) {
     switch (type) {
         case ElementType::float64:
@@ -56,6 +44,7 @@ constexpr std::size_t bytes_of(ElementType type) {
     return 1;
 }
 
+/// A function of Communicator.
 enum class Operation : std::uint8_t {
     barrier,
     allreduce,
@@ -90,10 +79,4 @@ struct Call {
     std::size_t bytes() const { return count * bytes_of(element); }
 };
 
-}  // namespace comm
-
-/// A type whose values can be reduced over ranks.
-template <class T>
-concept Reducible = comm::is_reducible<T>;
-
-}  // namespace dtrain
+}  // namespace dtrain::detail

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Includes the library: all headers of dtrain except dtrain/mpi.hpp, which needs mpi.h.
+#include <dtrain/arguments.hpp>
+#include <dtrain/batches.hpp>
+#include <dtrain/callbacks.hpp>
+#include <dtrain/checkpoint.hpp>
+#include <dtrain/click_log.hpp>
+#include <dtrain/cluster.hpp>
+#include <dtrain/comm_error.hpp>
+#include <dtrain/communicator.hpp>
+#include <dtrain/compute_type.hpp>
+#include <dtrain/cpuset.hpp>
+#include <dtrain/data_parallel.hpp>
+#include <dtrain/dataset.hpp>
+#include <dtrain/device.hpp>
+#include <dtrain/element_span.hpp>
+#include <dtrain/element_type.hpp>
+#include <dtrain/environment.hpp>
+#include <dtrain/error.hpp>
+#include <dtrain/executor.hpp>
+#include <dtrain/half.hpp>
+#include <dtrain/layers.hpp>
+#include <dtrain/learning_rate.hpp>
+#include <dtrain/metrics.hpp>
+#include <dtrain/model.hpp>
+#include <dtrain/mpi_session.hpp>
+#include <dtrain/nccl.hpp>
+#include <dtrain/nn.hpp>
+#include <dtrain/optimizer.hpp>
+#include <dtrain/parallel_env.hpp>
+#include <dtrain/parameter_servers.hpp>
+#include <dtrain/passes.hpp>
+#include <dtrain/program.hpp>
+#include <dtrain/program_file.hpp>
+#include <dtrain/request.hpp>
+#include <dtrain/row_rules.hpp>
+#include <dtrain/run_main.hpp>
+#include <dtrain/sampler.hpp>
+#include <dtrain/server_mode.hpp>
+#include <dtrain/shared_buffer.hpp>
+#include <dtrain/size2d.hpp>
+#include <dtrain/spawn.hpp>
+#include <dtrain/state_checkpoints.hpp>
+#include <dtrain/tensor.hpp>
+#include <dtrain/topology.hpp>
+#include <dtrain/transpiler.hpp>
+#include <dtrain/var.hpp>
+#include <dtrain/variable_block.hpp>
+#include <dtrain/version.hpp>
