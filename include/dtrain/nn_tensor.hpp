@@ -225,6 +225,7 @@ Tensor randn(const Shape& shape, std::uint64_t stream = 0, DataType type = DataT
 
 /// The following functions run the kernels of the Program's operators of the same name (dtrain/layers.hpp),
 /// and throw ProgramError naming operator, expected and given shape if an input does not fit.
+
 /// The operator of this type with the input x: one of the following functions.
 Tensor unary(std::string_view type, const Tensor& x);
 
