@@ -7,42 +7,9 @@
 
 #include "gpu/on_device.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/philox_block.hpp"
 
 namespace dtrain::gpu {
-
-/// Four random numbers, the same as those of kernels/philox.hpp.
-struct RandomBlock {
-    std::uint32_t c0;
-    std::uint32_t c1;
-    std::uint32_t c2;
-    std::uint32_t c3;
-
-    ON_DEVICE std::uint32_t at(std::uint64_t place) const {
-        return place == 0 ? c0 : place == 1 ? c1 : place == 2 ? c2 : c3;
-    }
-};
-
-ON_DEVICE inline std::uint32_t high(std::uint64_t value) {
-    return static_cast<std::uint32_t>(value >> 32U);
-}
-
-ON_DEVICE inline std::uint32_t low(std::uint64_t value) {
-    return static_cast<std::uint32_t>(value);
-}
-
-ON_DEVICE inline RandomBlock philox(std::uint64_t key, std::uint64_t step, std::uint64_t block) {
-    RandomBlock c{low(block), high(block), low(step), high(step)};
-    std::uint32_t k0 = low(key);
-    std::uint32_t k1 = high(key);
-    for (int round = 0; round < 10; ++round) {
-        const std::uint64_t product0 = 0xD2511F53ULL * c.c0;
-        const std::uint64_t product1 = 0xCD9E8D57ULL * c.c2;
-        c = {high(product1) ^ c.c1 ^ k0, low(product1), high(product0) ^ c.c3 ^ k1, low(product0)};
-        k0 += 0x9E3779B9U;
-        k1 += 0xBB67AE85U;
-    }
-    return c;
-}
 
 /// Decides which elements of a batch are dropped, as kernels/dropout.cpp.
 class Dropped {
@@ -67,7 +34,9 @@ class Dropped {
         return value(first_row_) * row_size_ + value(batch_) * size_ + first_;
     }
     /// Random numbers for four consecutive elements of the global batch.
-    ON_DEVICE RandomBlock random(std::uint64_t block) const { return philox(key_, value(step_), block); }
+    ON_DEVICE kernels::RandomBlock random(std::uint64_t block) const {
+        return kernels::philox_block(key_, value(step_), block);
+    }
     ON_DEVICE bool has(std::uint32_t random) const { return random < dropped_below_; }
     /// For a single element.
     ON_DEVICE bool has_element(std::uint64_t i) const {
