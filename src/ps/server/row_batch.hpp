@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "ps/table/sparse_table.hpp"
-#include "ps/wire/message.hpp"
+#include "ps/server/push.hpp"
+#include "ps/table/gradient_batch.hpp"
 
 namespace dtrain::ps {
 
@@ -17,18 +17,11 @@ namespace dtrain::ps {
 /// clicks.
 class RowBatch {
   public:
-    explicit RowBatch(const TableOptions& options)
-        : width_(options.width), has_statistics_(options.statistics.has_value()) {}
-
-    /// Floats per id.
-    std::size_t row_width() const { return pushed_width(width_, has_statistics_); }
-
-    /// @throws MessageError if shows or clicks are not valid counts
-    void check(std::span<const float> rows) const;
+    explicit RowBatch(const ParameterShapes::Table& table) : table_(table) {}
 
     /// @param source number of the trainer
-    /// @param section must live until clear()
-    void add(int source, const Section& section);
+    /// @param pushed its message must live until clear()
+    void add(int source, const RowGradients& pushed);
     GradientParts gradients() const { return parts_; }
     /// True if everything was pushed by one trainer that asserts that each id occurs once.
     bool has_each_id_once() const { return has_each_id_once_; }
@@ -37,12 +30,11 @@ class RowBatch {
   private:
     void add_apart(std::span<const float> rows);
 
-    std::size_t width_;
-    bool has_statistics_;
+    ParameterShapes::Table table_;
     std::vector<GradientBatch> parts_;
     std::optional<int> source_;
     bool has_each_id_once_ = true;
-    // Merged from all sections; only for a table with statistics:
+    // Merged from all pushes; only for a table with statistics:
     std::vector<std::int64_t> ids_;
     std::vector<float> gradients_;
     std::vector<float> shows_;

@@ -8,22 +8,20 @@
 
 namespace dtrain::ps {
 
-bool RunningSave::begin(const comm::Message& asked) {
-    const auto request = MessageReader(asked.content.bytes()).header().request;
+bool RunningSave::begin(int rank, std::uint64_t request, const std::string& text) {
     try {
         if (!saver_) throw MessageError("this server keeps no checkpoints");
         if (is_in_progress_) throw MessageError("a 'save' before the one in progress is complete");
-        saver_->begin(std::string(MessageReader(asked.content.bytes()).text()));
+        saver_->begin(text);
     } catch (const std::exception& failed) {
         report_failure(failed.what());
-        send_message(*transport_, asked.from, {.kind = MessageKind::failed, .request = request},
-                     failed.what());
+        send_message(*transport_, rank, {.kind = MessageKind::failed, .request = request}, failed.what());
         return false;
     }
     is_in_progress_ = true;
-    asked_by_ = asked.from;
+    asked_by_ = rank;
     request_ = request;
-    send_message(*transport_, asked.from, {.kind = MessageKind::saving, .request = request_});
+    send_message(*transport_, rank, {.kind = MessageKind::saving, .request = request_});
     return true;
 }
 

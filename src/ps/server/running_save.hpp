@@ -50,8 +50,8 @@ class RunningSave {
     /// Sets the function to call with the reason when a save fails.
     void on_failure(std::function<void(std::string_view)> on_failure) { on_failure_ = std::move(on_failure); }
 
-    /// Begins the requested save. Returns false after answering 'failed'.
-    bool begin(const comm::Message& asked);
+    /// Begins the save that a rank requests. Returns false after answering 'failed'.
+    bool begin(int rank, std::uint64_t request, const std::string& text);
 
     /// Drops the answer to a trainer that has left: it would not receive it.
     void forget(int rank);

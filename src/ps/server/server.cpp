@@ -6,36 +6,43 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ps/server/layout_difference.hpp"
 
 namespace dtrain::ps {
+namespace {
+
+/// Whether a trainer may send it only between 'join' and 'leave'.
+bool is_between_join_and_leave(MessageKind kind) {
+    switch (kind) {
+        case MessageKind::push:
+        case MessageKind::pull:
+        case MessageKind::day:
+        case MessageKind::save:
+        case MessageKind::count:
+        case MessageKind::sizes:
+        case MessageKind::idle:
+        case MessageKind::leave:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
 
 Server::Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables,
                comm::Transport& transport)
     : options_(std::move(options)),
-      dense_(std::move(dense)),
-      team_(options_.table_threads),
       transport_(&transport),
-      steps_(options_.first_step),
-      save_(transport) {
-    for (auto& table : tables) {
-        batches_.emplace_back(table.table.options());
-        tables_.push_back(std::move(table.table));
-        tables_.back().work_with(&team_);
-        learning_rates_.push_back(std::move(table.learning_rate));
-    }
-    for (const int rank : options_.trainers) {
-        trainers_.emplace_back().rank = rank;
-        trainers_.back().ended = options_.mode == ServerMode::sync ? steps_ : 0;
-    }
-}
-
-std::size_t Server::trainer_of(int rank) const {
-    const auto found = std::ranges::find(trainers_, rank, &Trainer::rank);
-    if (found == trainers_.end()) throw MessageError(fmt::format("rank {} is no trainer of this job", rank));
-    return static_cast<std::size_t>(found - trainers_.begin());
-}
+      parameters_(std::move(dense), std::move(tables), options_.table_threads, options_.reject_not_finite,
+                  counts_),
+      trainers_(options_.trainers),
+      steps_(options_.mode, options_.staleness, trainers_.count(), options_.first_step),
+      pushed_(trainers_.count()),
+      waiting_(trainers_.count()),
+      save_(transport) {}
 
 void Server::take(comm::Message&& message) {
     const int from = message.from;
@@ -43,35 +50,29 @@ void Server::take(comm::Message&& message) {
     try {
         const MessageReader reader(message.content.bytes());
         header = reader.header();
-        const auto trainer = trainer_of(message.from);
+        const auto trainer = trainers_.number_of(from);
         if (!broken_.empty() && header.kind != MessageKind::abandon) throw MessageError(broken_);
+        if (is_between_join_and_leave(header.kind)) trainers_.check_is_here(trainer, header.kind);
         switch (header.kind) {
             case MessageKind::join:
-                return greet(trainer, reader);
+                return join(trainer, reader);
             case MessageKind::push:
-                return push(trainer, std::move(message));
+                return push(trainer, std::move(message), reader);
             case MessageKind::pull:
-                return pull(trainer, std::move(message));
+            case MessageKind::save:
             case MessageKind::day:
-                present(trainer, header);
-                check_day(reader);
-                return answer_when_due(trainer, std::move(message));
+                return ask(trainer, parse_request(std::move(message), reader, parameters_.shapes()));
             case MessageKind::count:
-                present(trainer, header);
                 return reply(trainer, {.kind = MessageKind::counted, .request = header.request},
                              on_count_ ? on_count_() : "");
             case MessageKind::sizes:
-                present(trainer, header);
                 return report_sizes(trainer, header);
-            case MessageKind::save:
-                present(trainer, header);
-                return answer_when_due(trainer, std::move(message));
             case MessageKind::idle:
-                return pass_step(trainer, header);
+                return pass_step(trainer);
             case MessageKind::leave:
                 return leave(trainer, header);
             case MessageKind::abandon:
-                return note_abandoned(trainer);
+                return trainers_.note_abandoned(trainer, std::chrono::steady_clock::now());
             default:
                 throw MessageError(fmt::format("a server gets no '{}'", to_string(header.kind)));
         }
@@ -84,93 +85,91 @@ void Server::take(comm::Message&& message) {
     }
 }
 
-Server::Trainer& Server::present(std::size_t trainer, const MessageHeader& header) {
-    auto& known = trainers_[trainer];
-    if (known.presence != Presence::here)
-        throw MessageError(fmt::format("a '{}' of trainer {}, which has {}", to_string(header.kind), trainer,
-                                       known.presence == Presence::gone ? "left" : "not joined"));
-    return known;
-}
-
-void Server::greet(std::size_t trainer, const MessageReader& reader) {
-    auto& known = trainers_[trainer];
-    if (known.presence != Presence::expected)
-        throw MessageError(fmt::format("a second 'join' of trainer {}", trainer));
+void Server::join(std::size_t trainer, const MessageReader& reader) {
+    trainers_.check_may_join(trainer);
     if (const auto difference = layout_difference(options_.layout, reader.text()))
         throw MessageError(*difference);
-    known.presence = Presence::here;
+    trainers_.join(trainer);
     reply_with_sizes(trainer,
-                     {.kind = MessageKind::accept, .step = steps_, .request = reader.header().request});
+                     {.kind = MessageKind::accept, .step = steps(), .request = reader.header().request});
 }
 
-void Server::push(std::size_t trainer, comm::Message&& message) {
-    const MessageReader reader(message.content.bytes());
+void Server::push(std::size_t trainer, comm::Message&& message, const MessageReader& reader) {
     const auto header = reader.header();
-    auto& known = present(trainer, header);
-    check_push(reader);
+    pushed_.add(trainer, parse_push(std::move(message), reader, parameters_.shapes()));
     ++counts_.pushes;
-    known.step.push_back(std::move(message));
     if (header.steps == 0) return;
-    if (options_.mode != ServerMode::sync) {
-        apply_step_of(trainer, header);
+    steps_.end(trainer, options_.mode == ServerMode::sync ? 1 : header.steps);
+    if (options_.mode == ServerMode::sync) {
+        pushed_.keep_step(trainer);
+        apply_common_steps();
     } else {
-        known.ended_steps.push_back(std::exchange(known.step, {}));
-        ++known.ended;
+        apply_step_of(trainer, header);
+    }
+    answer_waiting();
+}
+
+void Server::pass_step(std::size_t trainer) {
+    if (pushed_.is_within_step(trainer))
+        throw MessageError(fmt::format("an 'idle' of trainer {} within a step of its own", trainer));
+    steps_.end(trainer, 1);
+    if (options_.mode == ServerMode::sync) {
+        pushed_.keep_step(trainer);
         apply_common_steps();
     }
     answer_waiting();
 }
 
-void Server::pass_step(std::size_t trainer, const MessageHeader& header) {
-    auto& known = present(trainer, header);
-    if (!known.step.empty())
-        throw MessageError(fmt::format("an 'idle' of trainer {} within a step of its own", trainer));
-    ++known.ended;
-    if (options_.mode == ServerMode::sync) {
-        known.ended_steps.emplace_back();
-        apply_common_steps();
-    }
+void Server::leave(std::size_t trainer, const MessageHeader& header) {
+    trainers_.leave(trainer);
+    steps_.leave(trainer);
+    save_.forget(trainers_.rank(trainer));
+    waiting_.take_all(trainer);
+    reply_to_next_turn(turn_.leave(trainer));
+    auto unfinished = pushed_.leave(trainer);
+    recycle(unfinished);
+    if (options_.mode == ServerMode::sync) apply_common_steps();
+    reply(trainer, {.kind = MessageKind::farewell, .step = steps(), .request = header.request});
     answer_waiting();
+}
+
+void Server::report_sizes(std::size_t trainer, const MessageHeader& asked) {
+    const auto turn = static_cast<ReportLock>(asked.steps);
+    if (turn == ReportLock::takes && !turn_.take({trainer, asked.request})) return;
+    reply_with_sizes(trainer, {.kind = MessageKind::sized, .step = steps(), .request = asked.request});
+    if (turn == ReportLock::gives_back) reply_to_next_turn(turn_.give_back(trainer));
+}
+
+void Server::reply_to_next_turn(const std::optional<ReportTurn::Waiting>& next) {
+    if (next)
+        reply_with_sizes(next->trainer,
+                         {.kind = MessageKind::sized, .step = steps(), .request = next->request});
 }
 
 void Server::apply_step_of(std::size_t trainer, const MessageHeader& last) {
-    auto& known = trainers_[trainer];
-    auto messages = std::exchange(known.step, {});
+    auto step = pushed_.take_step(trainer);
     const Timed timed(load_.updates);
-    known.ended += last.steps;
-    dense_.clear_gradient(0);
-    take_gradients(0, messages);
+    parameters_.set_gradients(0, step);
     update(last.steps);
-    recycle(messages);
-    reply_with_sizes(trainer, {.kind = MessageKind::applied, .step = steps_, .request = last.request});
+    recycle(step);
+    reply_with_sizes(trainer, {.kind = MessageKind::applied, .step = steps(), .request = last.request});
 }
 
 void Server::apply_common_steps() {
-    const auto is_ready = [](const Trainer& trainer) {
-        return trainer.presence == Presence::gone || !trainer.ended_steps.empty();
-    };
-    const auto has_ended = [](const Trainer& trainer) { return !trainer.ended_steps.empty(); };
-    while (std::ranges::all_of(trainers_, is_ready) && std::ranges::any_of(trainers_, has_ended)) {
+    while (pushed_.has_common_step()) {
         const Timed timed(load_.updates);
-        for (std::size_t number = 0; number < trainers_.size(); ++number) {
-            const auto& steps = trainers_[number].ended_steps;
-            dense_.clear_gradient(static_cast<int>(number));
-            if (!steps.empty()) take_gradients(static_cast<int>(number), steps.front());
-        }
-        update();
-        for (auto& trainer : trainers_) {
-            if (trainer.ended_steps.empty()) continue;
-            recycle(trainer.ended_steps.front());
-            trainer.ended_steps.pop_front();
-        }
+        auto step_of_each = pushed_.take_common_step();
+        for (std::size_t trainer = 0; trainer < step_of_each.size(); ++trainer)
+            parameters_.set_gradients(static_cast<int>(trainer), step_of_each[trainer]);
+        update(1);
+        for (auto& step : step_of_each) recycle(step);
     }
 }
 
 void Server::update(std::uint32_t steps) {
     try {
-        dense_.update(steps);
-        ++steps_;
-        update_tables();
+        parameters_.update(steps, steps_.updates() + 1);
+        steps_.note_update();
     } catch (const Error& failed) {
         // A step is only partly applied, so the parameters must not be read any more.
         broken_ = failed.what();
@@ -178,33 +177,25 @@ void Server::update(std::uint32_t steps) {
     }
 }
 
-void Server::recycle(std::vector<comm::Message>& messages) {
-    for (auto& message : messages) transport_->recycle(std::move(message.content));
-}
-
-void Server::pull(std::size_t trainer, comm::Message&& message) {
-    const MessageReader reader(message.content.bytes());
-    const auto& known = present(trainer, reader.header());
-    check_pull(reader, known.rank);
-    ++counts_.pulls;
-    answer_when_due(trainer, std::move(message));
-}
-
-void Server::answer_when_due(std::size_t trainer, comm::Message&& message) {
-    if (!is_due(MessageReader(message.content.bytes()).header())) {
-        trainers_[trainer].waiting.push_back({std::move(message), std::chrono::steady_clock::now()});
-        load_.max_waiting = std::max(load_.max_waiting, waiting_pulls());
-        return;
+// Errors of an update on a GPU appear here, where the server waits for it.
+void Server::copy_dense_to_host() {
+    try {
+        parameters_.bring_dense();
+    } catch (const Error& failed) {
+        broken_ = fmt::format("an update on {} failed: {}", dense().device(), failed.what());
+        throw Error(broken_);
     }
-    answer(trainer, message);
-    transport_->recycle(std::move(message.content));
-    if (!broken_.empty()) refuse_waiting();
 }
 
-std::size_t Server::waiting_pulls() const {
-    std::size_t pulls = 0;
-    for (const auto& trainer : trainers_) pulls += trainer.waiting.size();
-    return pulls;
+void Server::recycle(PushedSteps::Step& step) {
+    for (auto& push : step) transport_->recycle(std::move(push.message.content));
+}
+
+void Server::ask(std::size_t trainer, Request&& request) {
+    if (request.header.kind == MessageKind::pull) ++counts_.pulls;
+    if (steps_.is_due(request.header)) return answer(trainer, std::move(request));
+    waiting_.add(trainer, std::move(request), std::chrono::steady_clock::now());
+    load_.max_waiting = std::max(load_.max_waiting, waiting_.count());
 }
 
 void Server::answer_waiting() {
@@ -214,87 +205,108 @@ void Server::answer_waiting() {
 }
 
 void Server::refuse_waiting() {
+    const auto refuse = [this](std::size_t trainer, std::uint64_t request) {
+        reply(trainer, {.kind = MessageKind::failed, .request = request}, broken_);
+    };
     may_be_due_ = false;
-    for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer)
-        for (const auto& [message, since] : std::exchange(trainers_[trainer].waiting, {}))
-            reply(trainer,
-                  {.kind = MessageKind::failed,
-                   .request = MessageReader(message.content.bytes()).header().request},
-                  broken_);
-    for (const auto& [trainer, asked] : std::exchange(waiting_for_turn_, {}))
-        reply(trainer, {.kind = MessageKind::failed, .request = asked.request}, broken_);
+    for (std::size_t trainer = 0; trainer < trainers_.count(); ++trainer)
+        for (const auto& request : waiting_.take_all(trainer)) refuse(trainer, request.header.request);
+    for (const auto& [trainer, request] : turn_.take_waiting()) refuse(trainer, request);
 }
 
 bool Server::go_on_answering() {
     if (!std::exchange(may_be_due_, false)) return false;
-    for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer) {
-        auto& waiting = trainers_[trainer].waiting;
-        const auto due = std::ranges::find_if(waiting, [this](const WaitingPull& pull) {
-            return is_due(MessageReader(pull.message.content.bytes()).header());
-        });
-        if (due == waiting.end()) continue;
+    for (std::size_t trainer = 0; trainer < trainers_.count(); ++trainer) {
+        auto due = waiting_.take(trainer, [this](const auto& header) { return steps_.is_due(header); });
+        if (!due) continue;
         may_be_due_ = true;
-        auto message = std::move(due->message);
-        waiting.erase(due);
-        answer(trainer, message);
-        transport_->recycle(std::move(message.content));
-        if (!broken_.empty()) refuse_waiting();
+        answer(trainer, std::move(*due));
     }
     return may_be_due_;
 }
 
-void Server::answer(std::size_t trainer, const comm::Message& asked) {
-    const MessageReader reader(asked.content.bytes());
+void Server::answer(std::size_t trainer, Request&& request) {
+    const auto& asked = request.header;
     try {
-        if (reader.header().kind == MessageKind::save) {
-            copy_dense_to_host();
-            if (!save_.begin(asked)) ++counts_.refused;
-        } else if (reader.header().kind == MessageKind::day) {
-            begin_day(trainer, reader);
-        } else {
-            give_values(trainer, reader);
-        }
+        if (const auto* const pull = std::get_if<AskedValues>(&request.content))
+            give_values(trainer, asked, *pull);
+        else if (const auto* const save = std::get_if<AskedSave>(&request.content))
+            begin_save(trainer, asked, *save);
+        else
+            begin_day(trainer, asked, std::get<AskedDay>(request.content));
     } catch (const Error& refused) {
         ++counts_.refused;
         report_failure(refused.what());
         const bool is_full = dynamic_cast<const DictSizeError*>(&refused) != nullptr;
-        reply(trainer,
-              {.kind = MessageKind::failed, .steps = is_full ? 1U : 0U, .request = reader.header().request},
+        reply(trainer, {.kind = MessageKind::failed, .steps = is_full ? 1U : 0U, .request = asked.request},
               refused.what());
     }
+    transport_->recycle(std::move(request.message.content));
+    if (!broken_.empty()) refuse_waiting();
 }
 
-void Server::leave(std::size_t trainer, const MessageHeader& header) {
-    auto& known = present(trainer, header);
-    known.presence = Presence::gone;
-    save_.forget(known.rank);
-    known.waiting.clear();
-    std::erase_if(waiting_for_turn_, [&](const auto& waiting) { return waiting.trainer == trainer; });
-    give_turn_back(trainer);
-    recycle(known.step);
-    known.step.clear();
-    if (options_.mode == ServerMode::sync) apply_common_steps();
-    reply(trainer, {.kind = MessageKind::farewell, .step = steps_, .request = header.request});
-    answer_waiting();
+void Server::give_values(std::size_t trainer, const MessageHeader& asked, const AskedValues& pull) {
+    const Timed timed(load_.answers);
+    if (pull.asks_dense) copy_dense_to_host();
+    MessageWriter writer(*transport_,
+                         {.kind = MessageKind::values, .step = steps(), .request = asked.request},
+                         pull.answer_bytes);
+    parameters_.write_values(pull, writer);
+    writer.send(trainers_.rank(trainer));
+}
+
+void Server::begin_save(std::size_t trainer, const MessageHeader& asked, const AskedSave& save) {
+    copy_dense_to_host();
+    if (!save_.begin(trainers_.rank(trainer), asked.request, save.text)) ++counts_.refused;
+}
+
+void Server::begin_day(std::size_t trainer, const MessageHeader& asked, const AskedDay& day) {
+    const auto evicted = static_cast<std::int64_t>(parameters_.begin_day(day));
+    reply(trainer, {.kind = MessageKind::begun, .step = evicted, .request = asked.request});
 }
 
 void Server::reply(std::size_t trainer, const MessageHeader& header, std::string_view text) {
-    send_message(*transport_, trainers_[trainer].rank, header, text);
+    send_message(*transport_, trainers_.rank(trainer), header, text);
 }
 
-bool Server::is_done() const {
-    return std::ranges::all_of(trainers_,
-                               [](const Trainer& each) { return each.presence == Presence::gone; });
+void Server::reply_with_sizes(std::size_t trainer, const MessageHeader& header) {
+    MessageWriter writer(*transport_, header);
+    parameters_.write_sizes(writer);
+    writer.send(trainers_.rank(trainer));
 }
 
 ServerLoad Server::take_load() {
     counts_.answers += load_.answers;
     counts_.updates += load_.updates;
-    return std::exchange(load_, {.max_waiting = waiting_pulls()});
+    return std::exchange(load_, {.max_waiting = waiting_.count()});
 }
 
-bool Server::work_ahead() {
-    return std::ranges::any_of(tables_, [](SparseTable& table) { return table.settle(); });
+std::vector<int> Server::missing_trainers() const {
+    return waiting_.count() > 0 ? steps_.late_trainers() : std::vector<int>();
+}
+
+void Server::give_up_after(std::chrono::seconds deadline) {
+    if (deadline.count() == 0) return;
+    const auto late = missing_trainers();
+    const auto then = std::chrono::steady_clock::now() - deadline;
+    bool does_one_wait = false;
+    for (std::size_t trainer = 0; trainer < trainers_.count(); ++trainer) {
+        // A late trainer may itself be waiting: it requests the rows of its next step while it computes this
+        // one.
+        const bool is_late_itself = std::ranges::find(late, static_cast<int>(trainer)) != late.end();
+        does_one_wait |= !is_late_itself && waiting_.waits_since(trainer, then);
+    }
+    if (late.empty() || !does_one_wait) return;
+    std::vector<std::string> missing;
+    for (const int trainer : late) missing.push_back(trainers_.name(static_cast<std::size_t>(trainer)));
+    broken_ = fmt::format("waited {} s in vain for the gradients of {}", deadline.count(),
+                          fmt::join(missing, ", "));
+    report_failure(broken_);
+    refuse_waiting();
+}
+
+void Server::report_end(std::string_view why) {
+    for (const auto trainer : trainers_.reachable()) reply(trainer, {.kind = MessageKind::failed}, why);
 }
 
 }  // namespace dtrain::ps

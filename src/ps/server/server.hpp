@@ -5,12 +5,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dtrain/server_mode.hpp>
@@ -18,18 +18,19 @@
 #include "comm/transport.hpp"
 #include "ps/metrics/server_load.hpp"
 #include "ps/server/dense_part.hpp"
-#include "ps/server/row_batch.hpp"
+#include "ps/server/pushed_steps.hpp"
+#include "ps/server/report_turn.hpp"
+#include "ps/server/request.hpp"
+#include "ps/server/request_counts.hpp"
 #include "ps/server/running_save.hpp"
+#include "ps/server/server_parameters.hpp"
+#include "ps/server/trainer_steps.hpp"
+#include "ps/server/trainers.hpp"
+#include "ps/server/waiting_requests.hpp"
 #include "ps/table/sparse_table.hpp"
 #include "ps/wire/message.hpp"
 
 namespace dtrain::ps {
-
-struct ServerTable {
-    SparseTable table;
-    /// Variable of the server's program computed by a schedule; "": the optimizer's own rate.
-    std::string learning_rate;
-};
 
 struct ServerOptions {
     ServerMode mode = ServerMode::sync;
@@ -57,6 +58,8 @@ class Server {
     /// @param transport must outlive this
     Server(ServerOptions options, DensePart dense, std::vector<ServerTable> tables,
            comm::Transport& transport);
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
 
     /// Handles a message. If it is invalid, its sender receives the error and nothing changes.
     void take(comm::Message&& message);
@@ -66,31 +69,22 @@ class Server {
     bool go_on_answering();
 
     /// True if all trainers have joined and left.
-    bool is_done() const;
+    bool is_done() const { return trainers_.have_all_left(); }
 
     /// While a trainer waits for others: the trainers that it waits for.
     std::vector<int> missing_trainers() const;
 
     /// Number of updates in the parameters: in sync mode common steps of all trainers, else pushes.
-    std::int64_t steps() const { return steps_; }
+    std::int64_t steps() const { return steps_.updates(); }
 
-    const DensePart& dense() const { return dense_; }
-    int table_threads() const { return team_.threads(); }
-    std::vector<SparseTable>& tables() { return tables_; }
-    const std::vector<SparseTable>& tables() const { return tables_; }
+    const DensePart& dense() const { return parameters_.dense(); }
+    int table_threads() const { return parameters_.table_threads(); }
+    std::vector<SparseTable>& tables() { return parameters_.tables(); }
+    const std::vector<SparseTable>& tables() const { return parameters_.tables(); }
 
-    struct Counts {
-        std::uint64_t pulls = 0;
-        std::uint64_t pushes = 0;
-        std::uint64_t keys_pulled = 0;
-        std::uint64_t keys_pushed = 0;
-        std::uint64_t refused = 0;
-        std::uint64_t dense_rejected = 0;  ///< steps of trainers with rejected dense gradients
-        LogHistogram answers;              ///< up to the last take_load()
-        LogHistogram updates;
-    };
+    using Counts = RequestCounts;
     const Counts& counts() const { return counts_; }
-    std::size_t waiting_pulls() const;
+    std::size_t waiting_pulls() const { return waiting_.count(); }
 
     /// The load since the previous call; added to counts().
     ServerLoad take_load();
@@ -117,100 +111,57 @@ class Server {
 
     /// Fails if a trainer has ended without leave(), since this server would wait for it forever. Throws only
     /// after a few seconds, since the trainer usually ends the job itself. @throws Error naming the trainer
-    void end_when_abandoned() const;
+    void end_when_abandoned() const { trainers_.check_none_is_lost(std::chrono::steady_clock::now()); }
 
     /// Sends the reason why this server ends to all connected trainers.
     void report_end(std::string_view why);
 
     /// Does work for which an idle server has time. False if there is none.
-    bool work_ahead();
+    bool work_ahead() { return parameters_.work_ahead(); }
 
   private:
-    enum class Presence { expected, here, gone };
-
-    /// A waiting pull, save or day request.
-    struct WaitingPull {
-        comm::Message message;
-        std::chrono::steady_clock::time_point since;
-    };
-
-    struct Trainer {
-        int rank = 0;
-        Presence presence = Presence::expected;
-        std::int64_t ended = 0;                              ///< number of steps ended
-        std::vector<comm::Message> step;                     ///< messages pushed so far in the current step
-        std::deque<std::vector<comm::Message>> ended_steps;  ///< not yet applied; sync only
-        std::deque<WaitingPull> waiting;
-    };
-
-    std::size_t trainer_of(int rank) const;
-    Trainer& present(std::size_t trainer, const MessageHeader& header);
-    void greet(std::size_t trainer, const MessageReader& reader);
-    void push(std::size_t trainer, comm::Message&& message);
-    void check_push(MessageReader reader) const;
-    void check_pull(MessageReader reader, int from) const;
-    void pull(std::size_t trainer, comm::Message&& message);
-    void pass_step(std::size_t trainer, const MessageHeader& header);
+    void join(std::size_t trainer, const MessageReader& reader);
+    void push(std::size_t trainer, comm::Message&& message, const MessageReader& reader);
+    void pass_step(std::size_t trainer);
     void leave(std::size_t trainer, const MessageHeader& header);
-    void note_abandoned(std::size_t trainer);
-
     void report_sizes(std::size_t trainer, const MessageHeader& asked);
-    void give_turn_back(std::size_t trainer);
-    void add_sizes(MessageWriter& writer) const;
-    void reply_with_sizes(std::size_t trainer, const MessageHeader& header);
-
-    static void check_day(MessageReader reader);
-    void begin_day(std::size_t trainer, MessageReader reader);
-
-    bool is_due(const MessageHeader& asked) const;
-    void answer_when_due(std::size_t trainer, comm::Message&& message);
-    void answer_waiting();
-    void refuse_waiting();
-    void answer(std::size_t trainer, const comm::Message& asked);
-    void give_values(std::size_t trainer, MessageReader reader);
-    std::size_t likely_bytes_of_answer(MessageReader asked) const;
-    void reply(std::size_t trainer, const MessageHeader& header, std::string_view text = {});
-    void report_failure(std::string_view why) const {
-        if (on_failure_) on_failure_(why);
-    }
 
     void apply_common_steps();
     void apply_step_of(std::size_t trainer, const MessageHeader& last);
-    void take_gradients(int source, const std::vector<comm::Message>& messages);
-    void update(std::uint32_t steps = 1);
-    void update_tables();
+    void update(std::uint32_t steps);
     void copy_dense_to_host();
-    void recycle(std::vector<comm::Message>& messages);
+
+    void ask(std::size_t trainer, Request&& request);
+    void answer_waiting();
+    void refuse_waiting();
+    void answer(std::size_t trainer, Request&& request);
+    void give_values(std::size_t trainer, const MessageHeader& asked, const AskedValues& pull);
+    void begin_save(std::size_t trainer, const MessageHeader& asked, const AskedSave& save);
+    void begin_day(std::size_t trainer, const MessageHeader& asked, const AskedDay& day);
+
+    void reply(std::size_t trainer, const MessageHeader& header, std::string_view text = {});
+    void reply_with_sizes(std::size_t trainer, const MessageHeader& header);
+    void reply_to_next_turn(const std::optional<ReportTurn::Waiting>& next);
+    void report_failure(std::string_view why) const {
+        if (on_failure_) on_failure_(why);
+    }
+    void recycle(PushedSteps::Step& step);
 
     ServerOptions options_;
-    DensePart dense_;
-    TableTeam team_;
-    std::vector<SparseTable> tables_;
-    std::vector<std::string> learning_rates_;
     comm::Transport* transport_;
-    std::deque<Trainer> trainers_;
-    bool may_be_due_ = false;          ///< some waiting requests may be due
-    std::optional<std::size_t> turn_;  ///< the trainer that may report that a table has too many rows
-    struct Abandoned {
-        std::size_t trainer;
-        std::chrono::steady_clock::time_point since;
-    };
-    std::optional<Abandoned> abandoned_;  ///< the first trainer that ended without leave()
-    struct WaitingForTurn {
-        std::size_t trainer;
-        MessageHeader asked;
-    };
-    std::deque<WaitingForTurn> waiting_for_turn_;
-    std::int64_t steps_ = 0;
-    Counts counts_;
+    RequestCounts counts_;
     ServerLoad load_;
+    ServerParameters parameters_;
+    Trainers trainers_;
+    TrainerSteps steps_;
+    PushedSteps pushed_;
+    WaitingRequests waiting_;
+    bool may_be_due_ = false;  ///< some waiting requests may be due
+    ReportTurn turn_;
     std::function<std::string()> on_count_;
     std::function<void(std::string_view)> on_failure_;
     std::string broken_;  ///< why the server is unusable; "": it works
-
-    std::vector<RowBatch> batches_;  ///< of the current step, by table
-
-    RunningSave save_;  // declared last: must be destroyed before the tables
+    RunningSave save_;    ///< declared last: must be destroyed before the tables
 };
 
 }  // namespace dtrain::ps
