@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ps/server/request.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace dtrain::ps {
+namespace {
 
 AskedValues parse_pull(MessageReader reader, const ParameterShapes& shapes, int from) {
     constexpr auto max = 2 * comm::max_message_bytes;  // numbers may be sent in half of their bytes
@@ -38,6 +41,25 @@ AskedDay parse_day(MessageReader reader) {
     const auto section = reader.next();
     if (!section || section->first > UINT32_MAX) throw MessageError("a 'day' without its number");
     return {static_cast<std::uint32_t>(section->first), section->count > 0};
+}
+
+std::variant<AskedValues, AskedSave, AskedDay> content_of(const MessageReader& reader,
+                                                          const ParameterShapes& shapes, int from) {
+    switch (reader.header().kind) {
+        case MessageKind::pull:
+            return parse_pull(reader, shapes, from);
+        case MessageKind::save:
+            return AskedSave{std::string(reader.text())};
+        default:
+            return parse_day(reader);
+    }
+}
+
+}  // namespace
+
+Request parse_request(comm::Message&& message, const MessageReader& reader, const ParameterShapes& shapes) {
+    auto content = content_of(reader, shapes, message.from);
+    return {std::move(message), reader.header(), std::move(content)};
 }
 
 }  // namespace dtrain::ps

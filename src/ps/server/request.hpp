@@ -51,12 +51,9 @@ struct Request {
     std::variant<AskedValues, AskedSave, AskedDay> content;
 };
 
-/// @param from rank of the trainer, for an error
+/// @param message a 'pull', 'save' or 'day' @param reader of the message
 /// @throws MessageError if it asks for something that there is not, or if the answer would be too long: a few
 /// bytes can request any amount of memory
-AskedValues parse_pull(MessageReader reader, const ParameterShapes& shapes, int from);
-
-/// @throws MessageError
-AskedDay parse_day(MessageReader reader);
+Request parse_request(comm::Message&& message, const MessageReader& reader, const ParameterShapes& shapes);
 
 }  // namespace dtrain::ps

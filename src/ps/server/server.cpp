@@ -51,9 +51,6 @@ void Server::take(comm::Message&& message) {
         const MessageReader reader(message.content.bytes());
         header = reader.header();
         const auto trainer = trainers_.number_of(from);
-        const auto request = [&](auto content) {
-            return Request{std::move(message), header, std::move(content)};
-        };
         if (!broken_.empty() && header.kind != MessageKind::abandon) throw MessageError(broken_);
         if (is_between_join_and_leave(header.kind)) trainers_.check_is_here(trainer, header.kind);
         switch (header.kind) {
@@ -61,15 +58,10 @@ void Server::take(comm::Message&& message) {
                 return join(trainer, reader);
             case MessageKind::push:
                 return push(trainer, std::move(message), reader);
-            case MessageKind::pull: {
-                auto pull = parse_pull(reader, parameters_.shapes(), from);
-                ++counts_.pulls;
-                return answer_when_due(trainer, request(std::move(pull)));
-            }
-            case MessageKind::day:
-                return answer_when_due(trainer, request(parse_day(reader)));
+            case MessageKind::pull:
             case MessageKind::save:
-                return answer_when_due(trainer, request(AskedSave{std::string(reader.text())}));
+            case MessageKind::day:
+                return ask(trainer, parse_request(std::move(message), reader, parameters_.shapes()));
             case MessageKind::count:
                 return reply(trainer, {.kind = MessageKind::counted, .request = header.request},
                              on_count_ ? on_count_() : "");
@@ -199,13 +191,11 @@ void Server::recycle(PushedSteps::Step& step) {
     for (auto& push : step) transport_->recycle(std::move(push.message.content));
 }
 
-void Server::answer_when_due(std::size_t trainer, Request&& request) {
-    if (!steps_.is_due(request.header)) {
-        waiting_.add(trainer, std::move(request), std::chrono::steady_clock::now());
-        load_.max_waiting = std::max(load_.max_waiting, waiting_.count());
-        return;
-    }
-    answer(trainer, std::move(request));
+void Server::ask(std::size_t trainer, Request&& request) {
+    if (request.header.kind == MessageKind::pull) ++counts_.pulls;
+    if (steps_.is_due(request.header)) return answer(trainer, std::move(request));
+    waiting_.add(trainer, std::move(request), std::chrono::steady_clock::now());
+    load_.max_waiting = std::max(load_.max_waiting, waiting_.count());
 }
 
 void Server::answer_waiting() {

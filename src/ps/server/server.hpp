@@ -131,7 +131,7 @@ class Server {
     void update(std::uint32_t steps);
     void copy_dense_to_host();
 
-    void answer_when_due(std::size_t trainer, Request&& request);
+    void ask(std::size_t trainer, Request&& request);
     void answer_waiting();
     void refuse_waiting();
     void answer(std::size_t trainer, Request&& request);

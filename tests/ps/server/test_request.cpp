@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what the writer put into the message, and the bytes of the answer as MessageWriter counts them.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -20,16 +21,24 @@ using tests::message_of;
 
 const ParameterShapes two_tables{.dense = 10, .tables = {{.width = 3}, {.width = 1U << 20U}}};
 
+Request parsed(SentMessage& sent) {
+    auto message = sent.message();
+    message.from = 7;
+    const MessageReader reader(message.content.bytes());
+    return parse_request(std::move(message), reader, two_tables);
+}
+
 class PullRequests : public testing::Test {
   protected:
     std::string refusal() {
-        message_ = sent_.message();
-        return message_of<MessageError>(
-            [&] { pull_ = parse_pull(MessageReader(message_.content.bytes()), two_tables, 7); });
+        return message_of<MessageError>([&] {
+            request_ = parsed(sent_);
+            pull_ = std::get<AskedValues>(request_.content);
+        });
     }
 
     SentMessage sent_{MessageKind::pull};
-    comm::Message message_;
+    Request request_;
     AskedValues pull_;
 };
 
@@ -89,24 +98,33 @@ TEST_F(PullRequests, HaveAnAnswerThatCanBeSent) {
     EXPECT_THAT(asks_for(most + 1), HasSubstr("a 'values' for rank 7 has 4294967296 bytes, and one message"));
 }
 
+AskedDay day_in(SentMessage&& sent) {
+    return std::get<AskedDay>(parsed(sent).content);
+}
+
 TEST(DayRequests, HaveADayAndWhetherTablesShrink) {
     for (const bool shrinks : {false, true}) {
         SentMessage sent(MessageKind::day);
         sent.writer().add_day(UINT32_MAX, shrinks);
-        const auto message = sent.message();
-        const auto day = parse_day(MessageReader(message.content.bytes()));
+        const auto day = day_in(std::move(sent));
         EXPECT_EQ(day.day, UINT32_MAX);
         EXPECT_EQ(day.shrinks, shrinks);
     }
-    SentMessage empty(MessageKind::day);
-    const auto without = empty.message();
-    EXPECT_EQ(message_of<MessageError>([&] { parse_day(MessageReader(without.content.bytes())); }),
+    EXPECT_EQ(message_of<MessageError>([] { day_in(SentMessage(MessageKind::day)); }),
               "a 'day' without its number");
     SentMessage large(MessageKind::day);
     large.writer().ask_dense(std::uint64_t{1} << 32U, 0);
-    const auto beyond = large.message();
-    EXPECT_EQ(message_of<MessageError>([&] { parse_day(MessageReader(beyond.content.bytes())); }),
-              "a 'day' without its number");
+    EXPECT_EQ(message_of<MessageError>([&] { day_in(std::move(large)); }), "a 'day' without its number");
+}
+
+TEST(SaveRequests, HaveATextAndTheStepThatMustBeInIt) {
+    SentMessage sent(MessageKind::save);
+    sent.writer().add_text("somewhere");
+    const auto request = parsed(sent);
+    EXPECT_EQ(request.header.kind, MessageKind::save);
+    EXPECT_EQ(std::get<AskedSave>(request.content).text, "somewhere");
+    SentMessage empty(MessageKind::save);
+    EXPECT_EQ(message_of<MessageError>([&] { parsed(empty); }), "a save without its text");
 }
 
 }  // namespace
