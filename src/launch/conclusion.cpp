@@ -110,7 +110,7 @@ FailureReport Conclusion::report_of(const Watched& ended, const Ending& ending) 
                     KnownSecrets(environment_, options_.script_arguments));
 }
 
-Conclusion::Outcome Conclusion::draw(
+JobOutcome Conclusion::draw(
     const Watched& ended, const std::function<std::string()>& why_stopped,
     const std::function<bool(int node, const std::string& log, const std::string& line)>& end_log) const {
     const auto report = report_of(ended, ending_of(ended, why_stopped));
@@ -127,10 +127,10 @@ Conclusion::Outcome Conclusion::draw(
     const auto text = report_text(report);
     if (!text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + text);
     return {.status = report.status,
-            .asked_to_stop_by = ended.asked_to_stop_by,
+            .stopped_by = ended.asked_to_stop_by,
             .commanded_to_stop = ended.commanded_to_stop,
-            .silent_nodes = silent_nodes(plan_, ended.job),
-            .text = text.substr(0, text.find('\n'))};
+            .lost_nodes = silent_nodes(plan_, ended.job),
+            .summary = text.substr(0, text.find('\n'))};
 }
 
 }  // namespace dtrain::launch

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/oom_watch.hpp"
 #include "base/pids_watch.hpp"
 #include "launch/jobs/job_view.hpp"
+#include "launch/outcome/job_outcome.hpp"
 #include "launch/outcome/report.hpp"
 #include "launch/outcome/run_page.hpp"
 #include "launch/plan/plan.hpp"
@@ -30,21 +30,13 @@ class Conclusion {
     Conclusion(const Plan& plan, const Options& options, const Environment& environment, int restarts,
                RunPage* page);
 
-    struct Outcome {
-        int status = 0;
-        int asked_to_stop_by = 0;  ///< signal
-        bool commanded_to_stop = false;
-        std::vector<std::size_t> silent_nodes;  ///< other nodes that have a rank which never reported its end
-        std::string text;                       ///< the report's first line
-    };
-
     /// For clients that ask about the job while it runs.
     std::vector<PlannedRank> planned_ranks() const { return launch::planned_ranks(info_, log_begins_); }
 
     /// Reports the outcome: on stderr, in --report, and in the logs of the ranks that were stopped.
     /// @param why_stopped called if WatchOptions::stop_fd ended the job
     /// @param end_log writes a line at the end of a log of another node; false if that node cannot be reached
-    Outcome draw(
+    JobOutcome draw(
         const Watched& ended, const std::function<std::string()>& why_stopped,
         const std::function<bool(int node, const std::string& log, const std::string& line)>& end_log) const;
 

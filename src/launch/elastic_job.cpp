@@ -124,7 +124,8 @@ class ElasticJob {
                                .publish = [&](const std::vector<std::string>& endpoints) {
                                    publish_endpoints(membership_, settings_.keys, endpoints, addresses);
                                }});
-        elastic::StartEnd out{.status = end.status, .stopped_by = end.stopped_by, .ordered = end.ordered};
+        elastic::StartEnd out{
+            .status = end.status, .stopped_by = end.stopped_by, .ordered = end.commanded_to_stop};
         for (const auto number : end.lost_nodes) out.lost.push_back(start.nodes.at(number).name);
         for (const auto number : end.absent_nodes)
             out.absent.push_back(start.nodes.at(static_cast<std::size_t>(number)).name);

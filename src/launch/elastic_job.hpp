@@ -9,6 +9,7 @@
 #include "elastic/run_elastic.hpp"
 #include "elastic/stop_timer.hpp"
 #include "launch/options/elastic_settings.hpp"
+#include "launch/outcome/job_outcome.hpp"
 #include "launch/rendezvous/follow.hpp"
 
 namespace dtrain::launch {
@@ -24,16 +25,7 @@ struct StartRequest {
     std::function<void(const std::vector<std::string>& endpoints)> publish = {};
 };
 
-/// How a start ended.
-struct ElasticStartEnd {
-    int status = 0;
-    int stopped_by = 0;                   ///< signal
-    bool ordered = false;                 ///< stopped by StartRequest::stop
-    std::vector<std::size_t> lost_nodes;  ///< node ranks whose ranks never reported their end
-    std::vector<int> absent_nodes;        ///< nodes that could neither follow nor be reached: not started
-};
-
-using StartAsCoordinator = std::function<ElasticStartEnd(const StartRequest&)>;
+using StartAsCoordinator = std::function<JobOutcome(const StartRequest&)>;
 
 /// @param options with the nodes of the start in --ips
 /// @throws UsageError if this node cannot follow its coordinator

@@ -25,6 +25,7 @@
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "cluster/gloo_folder.hpp"
+#include "cluster/rank_contract.hpp"
 #include "launch/backend/planner.hpp"
 #include "launch/backend/registry.hpp"
 #include "launch/backend/start_command.hpp"
@@ -116,8 +117,8 @@ class Launch {
             const auto outcome = run_once({.run = run, .restarts = restart});
             metrics_show("waiting");
             const bool is_over = outcome.status == 0 || outcome.status == status_retry_later;
-            if (is_over || outcome.asked_to_stop_by != 0 || restart == max_restarts) {
-                if (others_.agents) others_.agents->finish(outcome.status, outcome.text);
+            if (is_over || outcome.stopped_by != 0 || restart == max_restarts) {
+                if (others_.agents) others_.agents->finish(outcome.status, outcome.summary);
                 shown_->finish(outcome.status);
                 return outcome.status;
             }
@@ -128,8 +129,6 @@ class Launch {
     }
 
   private:
-    using Outcome = Conclusion::Outcome;
-
     /// Takes part in the elastic job with this machine's resources; each start of which it is the coordinator
     /// is a call of run_once.
     int run_elastic() {
@@ -145,7 +144,7 @@ class Launch {
             });
     }
 
-    ElasticStartEnd lead(const StartRequest& start) {
+    JobOutcome lead(const StartRequest& start) {
         const bool log_overwrite = options_.log_overwrite;
         options_ = start.options;
         options_.log_overwrite = log_overwrite;
@@ -156,23 +155,19 @@ class Launch {
         shown_->finish(outcome.status);
         shown_.reset();  // the next start may be coordinated by another node
         options_.log_overwrite = false;
-        std::set lost(outcome.silent_nodes.begin(), outcome.silent_nodes.end());
-        std::vector<int> absent;
         if (others_.agents) {
-            absent = others_.agents->absent();
+            outcome.absent_nodes = others_.agents->absent();
+            std::set lost(outcome.lost_nodes.begin(), outcome.lost_nodes.end());
             lost.merge(others_.agents->lost_nodes());
-            others_.agents->finish(outcome.status, outcome.text);
+            outcome.lost_nodes.assign(lost.begin(), lost.end());
+            others_.agents->finish(outcome.status, outcome.summary);
         }
         others_ = {};
-        return {.status = outcome.status,
-                .stopped_by = outcome.asked_to_stop_by,
-                .ordered = outcome.commanded_to_stop,
-                .lost_nodes = {lost.begin(), lost.end()},
-                .absent_nodes = std::move(absent)};
+        return outcome;
     }
 
     /// Runs one start of the job, or several if free ports were taken in the meantime.
-    Outcome run_once(const StartRequest& order) {
+    JobOutcome run_once(const StartRequest& order) {
         for (int attempt = 1;; ++attempt) {
             if (others_.agents && !others_.agents->gather(stop_asked(order.stop)))
                 return {.status = status_failed, .commanded_to_stop = true};
@@ -368,7 +363,7 @@ class Launch {
         if (!by_scheduler() && plan.nodes.size() > 1)
             options.environment.set_all(mpi_network_variables(
                 plan.hosts(), options_.network_interface, environment_, NetworkQuestions::of_this_machine()));
-        if (gloo_folder) options.environment.set("DTRAIN_GLOO_FS_PATH", gloo_folder->path());
+        if (gloo_folder) cluster::RankContract{.gloo_folder = gloo_folder->path()}.write(options.environment);
         if (others_.agents) {
             options.events = others_.agents->event_source(token);
             options.environment.set_all(others_.agents->for_mpirun(installed("libexec/dtrain/dtrain-rsh")));

@@ -25,17 +25,15 @@
 #include "base/leftovers.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
-#include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/assignment.hpp"
 #include "cluster/endpoint_list.hpp"
 #include "cluster/event.hpp"
-#include "cluster/long_value.hpp"
-#include "cluster/node_fields.hpp"
 #include "cluster/pbs_threads.hpp"
 #include "cluster/pmix_store.hpp"
 #include "cluster/program_environment.hpp"
+#include "cluster/rank_contract.hpp"
 #include "cluster/slurm_binding.hpp"
 #include "scheduler/registry.hpp"
 #include "worker/binding.hpp"
@@ -73,11 +71,14 @@ using cluster::Event;
 class Rank {
   public:
     Rank(Options options, const Environment& environment)
-        : options_(std::move(options)), inherited_(environment), identity_(cluster::identify(environment)) {
+        : options_(std::move(options)),
+          inherited_(environment),
+          identity_(cluster::identify(environment)),
+          contract_(cluster::RankContract::read(environment)) {
         if (identity_.hosts.empty()) name_hosts_by_scheduler();
-        under_launcher_ = environment.get_or("DTRAIN_EVENTS", "0") == "1";
+        under_launcher_ = contract_.sends_events.value_or(false);
         if (under_launcher_) use_node_command();
-        if (environment.get_or("DTRAIN_CONTROL", "signals") == "stdin")
+        if (contract_.control == cluster::RankContract::Control::standard_input)
             commands_from_ = Commands::Source::signals_and_stdin;
         else if (!under_launcher_ && options_.task == Options::Task::supervise &&
                  identity_.launcher == cluster::Launcher::slurm && identity_.size > 1)
@@ -169,13 +170,11 @@ class Rank {
 
     /// The command of this node's own dtrain-launch, if it runs one as an agent of node 0's.
     void use_node_command() {
-        if (const auto own = cluster::get_long(inherited_, "DTRAIN_NODE_PROGRAM"))
-            options_.command = shell_args(*own);
+        if (contract_.node_program) options_.command = *contract_.node_program;
     }
 
     void enter_working_folder() {
-        const auto own = inherited_.get("DTRAIN_NODE_WORKING_DIR");
-        working_folder_ = own ? *own : inherited_.get_or("DTRAIN_WORKING_DIR", "");
+        working_folder_ = contract_.node_working_folder.value_or(contract_.working_folder.value_or(""));
         if (working_folder_.empty() || ::chdir(working_folder_.c_str()) == 0) return;
         throw UsageError(
             fmt::format("cannot go to the working folder {}: {}; share it with all nodes, or "
@@ -185,7 +184,7 @@ class Rank {
 
     void assign() {
         auto planned = cluster::read_assignments(inherited_, identity_.node_rank);
-        bool apply = options_.bind && inherited_.get_or("DTRAIN_BIND", "apply") == "apply";
+        bool apply = options_.bind && contract_.binds.value_or(true);
         if (!planned) {
             const auto machine = topology::discover();
             apply = apply && machine.is_this_system;
@@ -205,9 +204,8 @@ class Rank {
     /// The GPUs visible on this node, or the subset that the launcher selected by index.
     std::vector<topology::VisibleGpu> gpus_of_node(const topology::Machine& machine) {
         auto visible = topology::visible_gpus(machine, inherited_.get("CUDA_VISIBLE_DEVICES"));
-        const auto select = inherited_.get("DTRAIN_SELECT");
-        if (!select) return visible;
-        auto selected = selected_gpus(visible, *select);
+        if (!contract_.selected_gpus) return visible;
+        auto selected = selected_gpus(visible, *contract_.selected_gpus);
         std::vector<std::string> ids;
         for (const auto& gpu : selected) ids.push_back(gpu.id);
         selected_ids_ = join(ids, ",");
@@ -256,8 +254,7 @@ class Rank {
     }
 
     std::filesystem::path log_path() const {
-        const auto folder =
-            std::filesystem::absolute(inherited_.get_or("DTRAIN_NODE_LOG_DIR", options_.log_dir));
+        const auto folder = std::filesystem::absolute(contract_.node_log_folder.value_or(options_.log_dir));
         [[maybe_unused]] const auto open_log_reports = make_log_folders(folder);
         return folder / log_name();
     }
@@ -288,18 +285,18 @@ class Rank {
         cluster::ProgramContext context{.identity = identity_,
                                         .endpoints = endpoints_,
                                         .servers = servers_,
-                                        .rpc = inherited_.get_or("DTRAIN_RUN_MODE", "") == "rpc",
-                                        .backend = inherited_.get_or("DTRAIN_BACKEND", "")};
+                                        .rpc = contract_.run_mode == "rpc",
+                                        .backend = contract_.backend.value_or("")};
         for (const auto& rank : of_node_) context.devices_of_rank.push_back(rank.devices);
         const auto view = view_of(visible_of_node(), assignment_.devices, servers_.has_value());
         context.selected_devices = view.positions;
         context.cuda_visible_devices = view.cuda_visible_devices;
         context.threads = assignment_.threads;
         context.log_dir = log_dir.string();
-        const auto planned_gloo = inherited_.get("DTRAIN_GLOO_FS_PATH");
-        context.gloo_fs_path =
-            planned_gloo ? *planned_gloo : gloo_folder(log_dir, identity_.job_id, options_.log.folders);
-        context.pod_name = inherited_.get_or("DTRAIN_POD_NAME", pod_name(identity_));
+        context.gloo_fs_path = contract_.gloo_folder
+                                   ? *contract_.gloo_folder
+                                   : gloo_folder(log_dir, identity_.job_id, options_.log.folders);
+        context.pod_name = contract_.pod_name.value_or(pod_name(identity_));
         auto variables = cluster::program_environment(inherited_, context);
         const bool too_long = !variables.has("PADDLE_TRAINER_ENDPOINTS");
         if (!servers_ && (too_long || (under_launcher_ && identity_.local_rank == 0))) {
@@ -310,8 +307,7 @@ class Rank {
         variables.set("DTRAIN_RANK_CPUS", assignment_.cpus.to_string());
         if (!assignment_.adapter.empty()) variables.set("DTRAIN_RANK_ADAPTER", assignment_.adapter);
         name_network_interface(variables, identity_, [&](const std::string& host) {
-            const auto named = inherited_.get("DTRAIN_NETWORK_INTERFACE");
-            return named ? named : routed_interface(host);
+            return contract_.network_interface ? contract_.network_interface : routed_interface(host);
         });
         yield_when_shared(variables);
         cluster::choose_pmix_store(variables);
@@ -327,8 +323,7 @@ class Rank {
     }
 
     std::string visible_of_node() const {
-        const auto all = inherited_.get("DTRAIN_VISIBLE");
-        return all ? cluster::node_field("DTRAIN_VISIBLE", *all, identity_.node_rank) : selected_ids_;
+        return contract_.visible_gpus_of(identity_.node_rank).value_or(selected_ids_);
     }
 
     bool node_has_devices() const {
@@ -337,8 +332,8 @@ class Rank {
 
     std::chrono::seconds heartbeat() const {
         const bool speaks_for_the_node = under_launcher_ && identity_.local_rank == 0;
-        return std::chrono::seconds(speaks_for_the_node ? inherited_.get_int("DTRAIN_HEARTBEAT").value_or(0)
-                                                        : 0);
+        return speaks_for_the_node ? contract_.heartbeat.value_or(std::chrono::seconds(0))
+                                   : std::chrono::seconds(0);
     }
 
     /// An MPI rank that busy-waits starves other ranks on the same processors.
@@ -367,7 +362,7 @@ class Rank {
     }
 
     /// Set if the launcher may not see this node's files.
-    bool sends_output() const { return inherited_.get_or("DTRAIN_TELL_OUTPUT", "0") == "1"; }
+    bool sends_output() const { return contract_.sends_output.value_or(false); }
 
     void report_output(Event event, const std::filesystem::path& log) const {
         event.kind = Event::Kind::output;
@@ -414,6 +409,7 @@ class Rank {
     Options options_;
     const Environment& inherited_;
     cluster::Identity identity_;
+    const cluster::RankContract contract_;
     cluster::Endpoints endpoints_;
     std::optional<cluster::ServerJob> servers_;
     std::vector<cluster::RankAssignment> of_node_;

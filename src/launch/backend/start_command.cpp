@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "cluster/rank_contract.hpp"
 #include "launch/backend/worker_environment.hpp"
 #include "launch/options/carried.hpp"
 #include "launch/plan/program.hpp"
@@ -14,9 +15,9 @@ namespace {
 Environment variables_of_workers(const Plan& plan, const Options& options, const RankControl& control,
                                  const StartInfo& start) {
     auto out = worker_environment(plan, options, start.token, ::geteuid() == 0);
-    if (control.by_lines) out.set("DTRAIN_CONTROL", "stdin");
-    if (start.heartbeats) out.set("DTRAIN_HEARTBEAT", std::to_string(start.heartbeats->count()));
-    if (start.gloo_folder) out.set("DTRAIN_GLOO_FS_PATH", *start.gloo_folder);
+    cluster::RankContract contract{.gloo_folder = start.gloo_folder, .heartbeat = start.heartbeats};
+    if (control.by_lines) contract.control = cluster::RankContract::Control::standard_input;
+    contract.write(out);
     if (start.run_record) out.set("DTRAIN_RUN_RECORD", *start.run_record);
     if (start.restarts) {
         for (const char* name : {"PADDLE_RESTART_COUNT", "TORCHELASTIC_RESTART_COUNT"})

@@ -61,16 +61,8 @@ class Examination {
 
     FailureReport result() {
         note_roles();
-        report_.asked_to_stop_by = ending_.asked_to_stop_by;
-        report_.killed_at_once = ending_.killed_at_once;
         report_.stopped_after_failure = job_.stopped_after_failure();
-        report_.restarts = ending_.restarts;
-        report_.stop_reason = ending_.stop_reason;
-        report_.stop_details = ending_.stop_details;
-        report_.engine = ending_.engine;
-        report_.engine_status = ending_.engine_status;
-        report_.engine_text = ending_.engine_text;
-        report_.lost_because = ending_.lost_because;
+        report_.ending = ending_;
         report_.lost_node = lost_node();
         const bool done = ending_.asked_to_stop_by == 0 && job_.all_done();
         if (!done) sort_failures();
@@ -322,9 +314,9 @@ FailureReport examine(const JobState& job, const Ending& ending, const std::vect
 }
 
 FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
-    for (auto* text : {&report.stop_reason, &report.last_lines, &report.engine_text})
+    for (auto* text : {&report.ending.stop_reason, &report.last_lines, &report.ending.engine_text})
         *text = secrets.hidden_in(*text);
-    for (auto* lines : {&report.hints, &report.stop_details})
+    for (auto* lines : {&report.hints, &report.ending.stop_details})
         for (auto& line : *lines) line = secrets.hidden_in(line);
     for (auto* ends : {&report.failed, &report.stopped, &report.silent})
         for (auto& end : *ends) {

@@ -32,7 +32,7 @@ struct RankInfo {
     friend bool operator==(const RankInfo&, const RankInfo&) = default;
 };
 
-/// What is known once all processes of the job have ended, besides the ranks' events.
+/// What is known once all processes of a start have ended, besides the ranks' events.
 struct Ending {
     std::string engine = "mpirun";
     ExitStatus engine_status;
@@ -90,25 +90,17 @@ struct FailureReport {
         int size = 0;
     };
     std::vector<Role> roles;  ///< in the order of their ranks
-    int restarts = 0;
-    int asked_to_stop_by = 0;
-    bool killed_at_once = false;
+    Ending ending;
     bool stopped_after_failure = false;  ///< ranks were stopped because of `failed`, not because of a signal
-    std::string stop_reason;
-    std::vector<std::string> stop_details;
-    std::vector<RankEnd> failed;      ///< the cause first, then by time, consequences last
-    std::vector<RankEnd> stopped;     ///< ranks that were stopped, which are not failures
-    std::vector<RankEnd> silent;      ///< ranks that did not report an end after another one had failed
-    std::vector<RankEnd> waited_for;  ///< the ranks for which the cause's operation waited in vain
-    std::string lost_node;            ///< `failed` begins with its ranks; "": no node was lost
-    std::string lost_because;         ///< why, if known
-    std::string cancelled;            ///< by whom and why, if a scheduler ended all ranks; else ""
-    std::string not_started;          ///< why no rank of the job was ever started; "" if some were
-    std::vector<std::string> hints;   ///< the usual meaning of the cause's end, and other info about it
-    std::string last_lines;           ///< of the cause's log
-    std::string engine = "mpirun";
-    ExitStatus engine_status;
-    std::string engine_text;
+    std::vector<RankEnd> failed;         ///< the cause first, then by time, consequences last
+    std::vector<RankEnd> stopped;        ///< ranks that were stopped, which are not failures
+    std::vector<RankEnd> silent;         ///< ranks that did not report an end after another one had failed
+    std::vector<RankEnd> waited_for;     ///< the ranks for which the cause's operation waited in vain
+    std::string lost_node;               ///< `failed` begins with its ranks; "": no node was lost
+    std::string cancelled;               ///< by whom and why, if a scheduler ended all ranks; else ""
+    std::string not_started;             ///< why no rank of the job was ever started; "" if some were
+    std::vector<std::string> hints;      ///< the usual meaning of the cause's end, and other info about it
+    std::string last_lines;              ///< of the cause's log
 
     const RankEnd* cause() const { return failed.empty() ? nullptr : &failed.front(); }
 };

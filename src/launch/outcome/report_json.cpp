@@ -158,8 +158,8 @@ void append_roles(std::string& out, const std::vector<FailureReport::Role>& role
 void append_engine(std::string& out, const FailureReport& report) {
     out += '{';
     Members members(out, ", ");
-    members.status(report.engine_status, true);
-    members.text("text", report.engine_text);
+    members.status(report.ending.engine_status, true);
+    members.text("text", report.ending.engine_text);
     out += '}';
 }
 
@@ -173,10 +173,10 @@ std::string report_json(const FailureReport& report) {
     members.text("outcome", name_of(report.outcome));
     members.number("status", report.status);
     append_roles(members.value_of("ranks"), report.roles);
-    members.number("restarts", report.restarts);
-    members.signal("stopped_by", report.asked_to_stop_by);
-    members.text_or_null("stop_reason", report.stop_reason);
-    members.texts("stop_details", report.stop_details);
+    members.number("restarts", report.ending.restarts);
+    members.signal("stopped_by", report.ending.asked_to_stop_by);
+    members.text_or_null("stop_reason", report.ending.stop_reason);
+    members.texts("stop_details", report.ending.stop_details);
     members.text_or_null("lost_node", report.lost_node);
     members.text_or_null("not_started", report.not_started);
     append_cause(members.value_of("cause"), report);

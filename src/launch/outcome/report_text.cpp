@@ -74,24 +74,24 @@ std::string info_of(const RankEnd& end) {
 }
 
 std::string why_lost(const FailureReport& report) {
-    if (!report.lost_because.empty()) return report.lost_because;
+    if (!report.ending.lost_because.empty()) return report.ending.lost_because;
     return fmt::format("it is down, its {} was killed, or the network to it is cut",
-                       backend_named(report.engine).node_daemon());
+                       backend_named(report.ending.engine).node_daemon());
 }
 
 std::string block_of_vanished(const FailureReport& report) {
     const auto vanished = those(report.failed, How::vanished);
     if (!report.not_started.empty())
-        return fmt::format("nothing was started: {}; {} ended with {}\n", report.not_started, report.engine,
-                           report.engine_status.to_string());
+        return fmt::format("nothing was started: {}; {} ended with {}\n", report.not_started,
+                           report.ending.engine, report.ending.engine_status.to_string());
     auto text = report.lost_node.empty()
                     ? fmt::format(
                           "{} ended without a word: dtrain-worker was killed, its node was lost, or it "
                           "could not start; {} ended with {}\n",
-                          list_of(vanished), report.engine, report.engine_status.to_string())
+                          list_of(vanished), report.ending.engine, report.ending.engine_status.to_string())
                     : fmt::format("node {} was lost with {}: {}; {} ended with {}\n", report.lost_node,
-                                  list_of(vanished), why_lost(report), report.engine,
-                                  report.engine_status.to_string());
+                                  list_of(vanished), why_lost(report), report.ending.engine,
+                                  report.ending.engine_status.to_string());
     for (std::size_t i = 0; i < std::min(vanished.size(), described_ranks); ++i)
         text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].info.host,
                             vanished[i].pid != 0 ? info_of(vanished[i])
@@ -125,7 +125,7 @@ std::string block_of_cause(const FailureReport& report) {
         text += waited_for_line(report.waited_for[i]);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
     // mpirun only guesses; its text is omitted if the launcher knows the reason.
-    if (cause.how == How::vanished && report.lost_because.empty()) text += report.engine_text;
+    if (cause.how == How::vanished && report.ending.lost_because.empty()) text += report.ending.engine_text;
     if (report.not_started.empty()) text += fmt::format("  log: {}\n", where(cause));
     if (!report.last_lines.empty())
         text += fmt::format("---- last lines of {} ----\n{}----\n", log_name(cause), report.last_lines);
@@ -187,9 +187,9 @@ std::string rest_of_the_job(const FailureReport& report) {
         text += fmt::format("then stopped with the job by others: {}\n", list_of(by_others));
     if (!report.silent.empty())
         text += fmt::format("never told how they ended: {}\n", list_of(report.silent));
-    if (report.restarts > 0)
-        text += fmt::format("the job had been started again {} {} before\n", report.restarts,
-                            report.restarts == 1 ? "time" : "times");
+    if (report.ending.restarts > 0)
+        text += fmt::format("the job had been started again {} {} before\n", report.ending.restarts,
+                            report.ending.restarts == 1 ? "time" : "times");
     return text;
 }
 
@@ -221,15 +221,16 @@ std::string how_it_was_stopped(const RankEnd& rank) {
 std::string headline(const FailureReport& report) {
     int size = 0;
     for (const auto& role : report.roles) size += role.size;
-    if (report.asked_to_stop_by != 0)
+    if (report.ending.asked_to_stop_by != 0)
         return fmt::format(
-            "stopped by {}; the programs of all {} ranks {}\n", signal_name(report.asked_to_stop_by), size,
-            report.killed_at_once ? "were killed at once after a second signal" : "have ended");
+            "stopped by {}; the programs of all {} ranks {}\n", signal_name(report.ending.asked_to_stop_by),
+            size, report.ending.killed_at_once ? "were killed at once after a second signal" : "have ended");
     if (!report.cancelled.empty()) return report.cancelled + "\n";
     if (report.failed.empty())
-        return fmt::format("dtrain-launch stopped the job{}{}\n{}{}", report.stop_reason.empty() ? "" : ": ",
-                           report.stop_reason, fmt::join(report.stop_details, "\n"),
-                           report.stop_details.empty() ? "" : "\n");
+        return fmt::format("dtrain-launch stopped the job{}{}\n{}{}",
+                           report.ending.stop_reason.empty() ? "" : ": ", report.ending.stop_reason,
+                           fmt::join(report.ending.stop_details, "\n"),
+                           report.ending.stop_details.empty() ? "" : "\n");
     return "";
 }
 
@@ -276,13 +277,13 @@ std::optional<std::string> final_lines(const FailureReport& report, const RankEn
     if (rank.how != How::stopped_by_us || rank.told) return std::nullopt;
     const auto stopped = how_it_was_stopped(rank);
     if (cause == nullptr || !report.stopped_after_failure) {
-        if (report.asked_to_stop_by != 0)
+        if (report.ending.asked_to_stop_by != 0)
             return fmt::format("dtrain: {} because dtrain-launch got {}", stopped,
-                               signal_name(report.asked_to_stop_by));
+                               signal_name(report.ending.asked_to_stop_by));
         if (report.outcome == FailureReport::Outcome::done)
             return fmt::format("dtrain: {} because the others are done", stopped);
-        if (report.stop_reason.empty()) return std::nullopt;
-        return fmt::format("dtrain: {}: {}", stopped, report.stop_reason);
+        if (report.ending.stop_reason.empty()) return std::nullopt;
+        return fmt::format("dtrain: {}: {}", stopped, report.ending.stop_reason);
     }
     return fmt::format("dtrain: {} after {}", stopped, see_cause());
 }

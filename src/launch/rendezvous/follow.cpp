@@ -14,9 +14,8 @@
 #include "base/log.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
-#include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
-#include "cluster/long_value.hpp"
+#include "cluster/rank_contract.hpp"
 #include "launch/plan/nodes.hpp"
 #include "launch/plan/program.hpp"
 #include "launch/rendezvous/join_request.hpp"
@@ -44,16 +43,19 @@ std::string port_holder(const RendezvousPoint& rendezvous) {
 }
 
 /// A node's ranks execute the command typed there, as with Paddle and torchrun, not node 0's command.
-void report_own_command(Environment& for_daemon, const Options& options, const Environment& environment) {
-    cluster::set_long(for_daemon, "DTRAIN_NODE_PROGRAM", shell_line(program_of(options, environment)));
-    for_daemon.set("DTRAIN_NODE_WORKING_DIR", fs::current_path().string());
+cluster::RankContract own_contract(const std::string& log_folder, const Options& options,
+                                   const Environment& environment) {
+    cluster::RankContract contract{.node_log_folder = log_folder};
+    if (options.check) return contract;
+    contract.node_program = program_of(options, environment);
+    contract.node_working_folder = fs::current_path().string();
+    return contract;
 }
 
 link::AgentOptions agent_options(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                                  const Options& options, const Environment& environment) {
     auto for_daemon = environment;
-    for_daemon.set("DTRAIN_NODE_LOG_DIR", request.log_dir);
-    if (!options.check) report_own_command(for_daemon, options, environment);
+    own_contract(request.log_dir, options, environment).write(for_daemon);
     const auto log_dir = request.log_dir;
     return {.coordinator = rendezvous.coordinator,
             .port = rendezvous.port,

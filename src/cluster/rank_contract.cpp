@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/rank_contract.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/shell_args.hpp"
+#include "cluster/long_value.hpp"
+#include "cluster/node_fields.hpp"
+
+namespace dtrain::cluster {
+namespace {
+
+using Control = RankContract::Control;
+
+/// A value and its text in a variable.
+template <class Value>
+struct Word {
+    std::string_view text;
+    Value value;
+};
+
+struct TextVariable {
+    const char* name;
+    std::optional<std::string> RankContract::*field;
+};
+
+constexpr const char* events = "DTRAIN_EVENTS";
+constexpr const char* tell_output = "DTRAIN_TELL_OUTPUT";
+constexpr const char* control_by = "DTRAIN_CONTROL";
+constexpr const char* bind = "DTRAIN_BIND";
+constexpr const char* mode = "DTRAIN_RUN_MODE";
+constexpr const char* heartbeat_s = "DTRAIN_HEARTBEAT";
+constexpr const char* visible = "DTRAIN_VISIBLE";
+constexpr const char* program = "DTRAIN_NODE_PROGRAM";
+
+constexpr std::array yes_or_no{Word<bool>{"1", true}, Word<bool>{"0", false}};
+constexpr std::array apply_or_none{Word<bool>{"apply", true}, Word<bool>{"none", false}};
+constexpr std::array controls{Word<Control>{"signals", Control::signals},
+                              Word<Control>{"stdin", Control::standard_input}};
+constexpr std::array<std::string_view, 4> modes{"collective", "ps", "ps-heter", "rpc"};
+
+constexpr std::array texts{TextVariable{mode, &RankContract::run_mode},
+                           TextVariable{"DTRAIN_BACKEND", &RankContract::backend},
+                           TextVariable{"DTRAIN_NETWORK_INTERFACE", &RankContract::network_interface},
+                           TextVariable{"DTRAIN_GLOO_FS_PATH", &RankContract::gloo_folder},
+                           TextVariable{"DTRAIN_POD_NAME", &RankContract::pod_name},
+                           TextVariable{"DTRAIN_SELECT", &RankContract::selected_gpus},
+                           TextVariable{visible, &RankContract::visible_gpus},
+                           TextVariable{"DTRAIN_WORKING_DIR", &RankContract::working_folder},
+                           TextVariable{"DTRAIN_NODE_WORKING_DIR", &RankContract::node_working_folder},
+                           TextVariable{"DTRAIN_NODE_LOG_DIR", &RankContract::node_log_folder}};
+
+[[noreturn]] void refuse(const char* name, const std::string& value, const std::string& expected) {
+    throw UsageError(
+        fmt::format("{}={}: expected {}, as dtrain-launch sets it; unset it", name, value, expected));
+}
+
+template <class Value>
+void set_word(Environment& out, const char* name, const std::optional<Value>& value,
+              std::span<const Word<Value>> words) {
+    for (const auto& word : words)
+        if (value == word.value) out.set(name, std::string(word.text));
+}
+
+template <class Value>
+std::optional<Value> word_in(const Environment& environment, const char* name,
+                             std::span<const Word<Value>> words) {
+    const auto text = environment.get(name);
+    if (!text || text->empty()) return std::nullopt;
+    std::string expected;
+    for (const auto& word : words) {
+        if (*text == word.text) return word.value;
+        expected += fmt::format("{}{}", expected.empty() ? "" : " or ", word.text);
+    }
+    refuse(name, *text, expected);
+}
+
+std::vector<std::string> args_in(const std::string& line) {
+    try {
+        return shell_args(line);
+    } catch (const UsageError& wrong) {
+        throw UsageError(fmt::format("{}: {}", program, wrong.what()));
+    }
+}
+
+}  // namespace
+
+std::optional<std::string> RankContract::visible_gpus_of(int node) const {
+    if (!visible_gpus) return std::nullopt;
+    return node_field(visible, *visible_gpus, node);
+}
+
+void RankContract::write(Environment& environment) const {
+    set_word<bool>(environment, events, sends_events, yes_or_no);
+    set_word<bool>(environment, tell_output, sends_output, yes_or_no);
+    set_word<Control>(environment, control_by, control, controls);
+    set_word<bool>(environment, bind, binds, apply_or_none);
+    for (const auto& [name, field] : texts)
+        if (this->*field) environment.set(name, *(this->*field));
+    if (heartbeat) environment.set(heartbeat_s, std::to_string(heartbeat->count()));
+    if (node_program) set_long(environment, program, shell_line(*node_program));
+}
+
+RankContract RankContract::read(const Environment& environment) {
+    RankContract contract{.sends_events = word_in<bool>(environment, events, yes_or_no),
+                          .sends_output = word_in<bool>(environment, tell_output, yes_or_no),
+                          .control = word_in<Control>(environment, control_by, controls),
+                          .binds = word_in<bool>(environment, bind, apply_or_none)};
+    for (const auto& [name, field] : texts) contract.*field = environment.get(name);
+    if (contract.run_mode == "") contract.run_mode.reset();
+    if (contract.run_mode && std::ranges::find(modes, *contract.run_mode) == modes.end())
+        refuse(mode, *contract.run_mode, fmt::format("{}", fmt::join(modes, ", ")));
+    if (const auto seconds = environment.get_int(heartbeat_s))
+        contract.heartbeat = std::chrono::seconds(*seconds);
+    if (const auto line = get_long(environment, program)) contract.node_program = args_in(*line);
+    return contract;
+}
+
+}  // namespace dtrain::cluster
