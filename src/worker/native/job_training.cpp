@@ -88,7 +88,7 @@ Optimizer read_kind(const Section& train, const std::string& name) {
     Optimizer optimizer;
     kernels::UpdateRules::for_each([&]<class Rule>(std::type_identity<Rule>) {
         if (Rule::type != name) return;
-        typename Rule::Settings settings;
+        typename Rule::Settings settings{};
         kernels::for_each_setting<Rule>([&](const auto& setting) {
             if (setting.truth != nullptr) {
                 auto& truth = settings.*setting.truth;
