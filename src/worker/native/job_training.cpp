@@ -84,15 +84,20 @@ const Range& range_of(kernels::Limits limits) {
     return not_negative;
 }
 
+/// Not inlined: GCC 12 takes the branch for settings that are no truths for one that reads them
+/// uninitialised.
+[[gnu::noinline]] void read_truth(const Section& train, std::string_view key, bool& truth) {
+    truth = train.truth(key, truth);
+}
+
 Optimizer read_kind(const Section& train, const std::string& name) {
     Optimizer optimizer;
     kernels::UpdateRules::for_each([&]<class Rule>(std::type_identity<Rule>) {
         if (Rule::type != name) return;
-        typename Rule::Settings settings{};
+        typename Rule::Settings settings;
         kernels::for_each_setting<Rule>([&](const auto& setting) {
             if (setting.truth != nullptr) {
-                auto& truth = settings.*setting.truth;
-                truth = train.truth(setting.key(), truth);
+                read_truth(train, setting.key(), settings.*setting.truth);
             } else {
                 auto& number = settings.*setting.number;
                 number = train.number(setting.key(), number, range_of(setting.limits_of_key()));
