@@ -23,7 +23,7 @@ namespace dtrain {
 namespace {
 
 constexpr std::uintmax_t max_bytes = std::uintmax_t{1} << 20U;
-constexpr mode_t owner_only = 0600;
+constexpr mode_t error_file_mode = 0600;
 
 std::optional<std::string> own_error_file(const Environment& environment) {
     for (const char* name : {error_file_variable, torch_error_file_variable})
@@ -56,7 +56,7 @@ void report_error(RankError error) {
                         std::chrono::system_clock::now().time_since_epoch())
                         .count();
     try {
-        replace_file_without_sync(*file, error_file_text(error), owner_only);
+        replace_file_without_sync(*file, error_file_text(error), error_file_mode);
     } catch (const std::system_error&) {
         // The error itself is printed; a full disk must not replace it.
     }

@@ -44,7 +44,7 @@ std::string line_in(const json& fields, const char* name, std::size_t max) {
 }
 
 /// Python's message may have many lines: the first one has its name, the last ones the end of a traceback.
-std::string without_middle(const std::string& text, std::size_t max) {
+std::string without_middle_lines(const std::string& text, std::size_t max) {
     constexpr std::string_view gap = "\n...\n";
     if (text.size() <= max) return text;
     const auto half = (max - gap.size()) / 2;
@@ -52,7 +52,7 @@ std::string without_middle(const std::string& text, std::size_t max) {
 }
 
 std::string shortened(const RankError& error, std::size_t max) {
-    return error.source == RankError::Source::torch ? without_middle(error.message, max)
+    return error.source == RankError::Source::torch ? without_middle_lines(error.message, max)
                                                     : one_line(error.message, max);
 }
 
@@ -113,7 +113,7 @@ RankError error_of_torch(const json& file) {
     const bool is_text = message.is_string();
     const auto& text = is_text ? message : message.at("message");
     RankError error{.source = RankError::Source::torch,
-                    .message = without_middle(text.get<std::string>(), max_message)};
+                    .message = without_middle_lines(text.get<std::string>(), max_message)};
     const auto& more = is_text ? file : message.value("extraInfo", json::object());
     if (more.contains("timestamp")) {
         const auto& time = more.at("timestamp");

@@ -186,6 +186,30 @@ def test_a_program_that_fails_on_another_node_is_reported_with_its_log(job):
     assert job.cluster.left_behind() == {}
 
 
+RECORDED = """
+import json, os, time
+if os.environ["RANK"] == "3":
+    with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as file:
+        json.dump({"message": {"message": "ValueError: three is bad", "extraInfo": {"timestamp": "5"}}}, file)
+    os._exit(1)
+time.sleep(1000)
+"""
+
+
+def test_what_a_rank_of_another_node_left_in_its_error_file_is_reported(job):
+    """Nodes have folders for temporary files of their own."""
+    job.script("recorded.py", RECORDED)
+    done = job.launch_on(1, "--ips", job.cluster.addresses(2), "--nproc_per_node", 2, "--log_dir", "/tmp/log", "--report",
+                         "report.json", "recorded.py")
+    assert done.returncode == 1
+    assert "  exception: ValueError: three is bad\n" in done.stderr
+    cause = json.loads((job.folder / "report.json").read_text())["cause"]
+    assert (cause["host"], cause["rank"], cause["last_lines"]) == ("node2", 3, [])
+    assert (cause["error_details"]["host"], cause["error_details"]["rank"]) == ("node2", 3)
+    assert not list(job.cluster[2].tmp(".").glob("dtrain.*"))
+    assert job.cluster.left_behind() == {}
+
+
 def test_a_pulled_cable_ends_the_job_and_names_the_node(job):
     child = waiting_job(job, 3)
     job.cluster[2].cut()
