@@ -103,6 +103,7 @@ class Watch {
     }
 
     Watched run() {
+        act();  // ranks hear that the launcher lives before they get a command
         while (!engine_.poll()) {
             show_status();
             wait_for_something();
