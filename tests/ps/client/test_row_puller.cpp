@@ -78,8 +78,10 @@ TEST_F(RowPulls, AskForEachIdOnceAndGiveItsRowToEach) {
     EXPECT_THAT(pulled(0, {0, ids}), ElementsAre(50, 60, 50, 70, 60));
     EXPECT_THAT(asked_, ElementsAre("0 0:5,6,7"));
     EXPECT_NE(recent_->find(0, ids), nullptr);
+    EXPECT_THAT(pulled(0, {0, Ids{5, 5, 6, 6}}), ElementsAre(50, 50, 60, 60)) << "repeated before another";
+    const auto messages = asked_.size();
     EXPECT_THAT(pulled(0, {1, {}}), ElementsAre());
-    EXPECT_EQ(asked_.size(), 1U) << "nothing is wanted";
+    EXPECT_EQ(asked_.size(), messages) << "nothing is wanted";
 }
 
 TEST_F(RowPulls, GoToTheServersOfTheirIdsInMessagesOfAFewRows) {
