@@ -92,14 +92,15 @@ def test_what_nobody_catches_in_run_main_is_a_line_of_each_rank(job, words, fail
 
 
 EARLY_END = BUILD / "tests" / "comm" / "early_end"
-NEVER_SPOKE = "allreduce number 1 waited 3.0 s for rank 0 (in no operation; it has called none yet)"
+# A busy machine wakes it up somewhat after its 3 s.
+NEVER_SPOKE = r"allreduce number 1 waited [3-9]\.\d s for rank 0 \(in no operation; it has called none yet\)"
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_first_rank_that_is_stopped_before_it_spoke_is_named(tmp_path, ranks):
     result = mpirun(ranks, [EARLY_END, "stopped"], tmp_path, timeout=SOON, DTRAIN_COMM_TIMEOUT="3")
     assert result.returncode == 1
-    assert f"early_end: {NEVER_SPOKE}\n" in result.stderr + result.stdout
+    assert re.search(f"early_end: {NEVER_SPOKE}\n", result.stderr + result.stdout), result
     assert "early_end: barrier" not in result.stderr + result.stdout
 
 
@@ -114,7 +115,7 @@ def test_the_launcher_names_a_first_rank_that_is_stopped_before_it_spoke(job):
     operation = report["cause"]["error_details"]["operation"]
     assert (operation["name"], operation["number"]) == ("allreduce", 1)
     assert operation["missing"] == [{"rank": 0, "why": "in no operation; it has called none yet"}]
-    assert re.search(rf"  error: {re.escape(NEVER_SPOKE)}\n  it waited for rank 0 on \S+: local rank 0, pid \d+, "
+    assert re.search(rf"  error: {NEVER_SPOKE}\n  it waited for rank 0 on \S+: local rank 0, pid \d+, "
                      rf".*log: {job.folder}/log/workerlog.0\n", err), err
     assert re.search(rf"the trainer process with rank=\[{cause}[],]", err), err
 
