@@ -11,16 +11,17 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 int train(int argc, char** argv) {
-    const Arguments options(
-        argc, argv, {{"--epochs", "10"}, {"--steps", "1000000000"}, {"--every", "200"}, {"--save", ""}});
+    const Arguments args(argc, argv,
+                         {{"--epochs", "10"}, {"--steps", "1000000000"}, {"--every", "200"}, {"--save", ""}});
+    const auto epochs = args.number("--epochs"), max = args.number("--steps"),
+               gap = args.number("--every", 1);
     const ParallelEnv env(argc, argv);
     const auto& ranks = env.communicator();
-    const std::filesystem::path folder = options.word(0, "digits-idx");
+    const std::filesystem::path folder = args.word(0, "digits-idx");
     const auto data = Dataset::read({.file = folder / "train-images-idx3-ubyte", .scale = 1.0F / 255});
     const auto test = Dataset::read({.file = folder / "t10k-images-idx3-ubyte", .scale = 1.0F / 255});
     Program net;
-    const auto x = layers::data(net, "x", {64, 28, 28});
-    const auto y = layers::data(net, "y", {64}, DataType::int64);
+    const auto x = layers::data(net, "x", {64, 28, 28}), y = layers::data(net, "y", {64}, DataType::int64);
     const auto fc_1 = layers::fc(net, layers::flatten(net, x), 128, {.activation = "tanh"});
     const auto fc_2 = layers::fc(net, fc_1, 128, {.activation = "tanh"});
     const auto cost = layers::softmax_with_cross_entropy(net, layers::fc(net, fc_2, 10), y);
@@ -32,8 +33,7 @@ int train(int argc, char** argv) {
     Executor tester(for_test(net, {right}), trainer.state());
     Batches fed(trainer, data, ranks, {.x = x, .label = y, .seed = 1, .last_batch = LastBatch::drop});
     Batches tests(tester, test, ranks, {.x = x, .label = y, .weight = weight});
-    const auto steps = std::min(options.number("--steps"), options.number("--epochs") * fed.steps());
-    const auto every = std::min(options.number("--every", 1), fed.steps());
+    const auto steps = std::min(max, epochs * fed.steps()), every = std::min(gap, fed.steps());
     for (std::int64_t epoch = 0, done = 0; done < steps; ++epoch) {
         std::vector<Clock::time_point> times{Clock::now()};
         for (const auto step : fed.epoch(epoch)) {
@@ -49,8 +49,8 @@ int train(int argc, char** argv) {
     const auto accuracy = tests.sum(right) / static_cast<double>(test.size());
     if (ranks.rank() != 0) return 0;
     std::printf("ranks: %d, steps: %ld, test accuracy: %.4f\n", ranks.size(), steps, accuracy);
-    const auto& file = options.text("--save");
-    if (!file.empty()) save_checkpoint(file, to_checkpoint(trainer.state(), {.step = steps, .seed = 1}));
+    if (const auto& file = args.text("--save"); !file.empty())
+        save_checkpoint(file, to_checkpoint(trainer.state(), {.step = steps, .seed = 1}));
     return 0;
 }
 
