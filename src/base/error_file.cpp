@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error_file.hpp"
 
-#include <chrono>
 #include <mutex>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include <dtrain/environment.hpp>
 
@@ -18,6 +15,7 @@
 #include "base/redact.hpp"
 #include "base/regular_file.hpp"
 #include "base/text.hpp"
+#include "base/wall_clock.hpp"
 
 namespace dtrain {
 namespace {
@@ -52,9 +50,7 @@ void report_error(RankError error) {
     error.message = one_line(redacted_text(error.message));
     error.rank = parse_int(environment.get_or("RANK", "")).value_or(error.rank);
     error.host = host_name();
-    error.time_us = std::chrono::duration_cast<std::chrono::microseconds>(
-                        std::chrono::system_clock::now().time_since_epoch())
-                        .count();
+    error.time_us = now_us();
     try {
         replace_file_without_sync(*file, error_file_text(error), error_file_mode);
     } catch (const std::system_error&) {

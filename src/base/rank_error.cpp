@@ -9,8 +9,6 @@
 #include <stdexcept>
 #include <typeinfo>
 
-#include <fmt/format.h>
-
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,12 +84,6 @@ std::string said_in(const Event& event) {
 }
 
 }  // namespace
-
-std::int64_t now_us() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
 
 std::string encode(const Event& event) {
     if (event.kind == Event::Kind::output) return encode_output(event);

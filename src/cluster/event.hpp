@@ -68,6 +68,4 @@ std::optional<RankError> error_of(const Event& event);
 /// The event as a sentence for people: "rank 1 on node7: the program ended with exit code 7".
 std::string to_sentence(const Event& event);
 
-std::int64_t now_us();
-
 }  // namespace dtrain::cluster

@@ -24,6 +24,7 @@
 #include "base/status_retry_later.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
+#include "base/wall_clock.hpp"
 #include "cluster/gloo_folder.hpp"
 #include "cluster/rank_contract.hpp"
 #include "launch/backend/planner.hpp"
@@ -223,7 +224,7 @@ class Launch {
                         .host = host_name(),
                         .version = version,
                         .max_restarts = elastic_ ? elastic_->max_failures : options_.max_restart.value_or(0),
-                        .began_us = cluster::now_us()});
+                        .began_us = now_us()});
         metrics_endpoint_.emplace(std::move(listener), [&library, metrics = metrics_.get()] {
             return library.text(metrics->families());
         });

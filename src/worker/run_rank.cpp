@@ -27,6 +27,7 @@
 #include "base/ports.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "base/wall_clock.hpp"
 #include "cluster/assignment.hpp"
 #include "cluster/endpoint_list.hpp"
 #include "cluster/event.hpp"
@@ -389,7 +390,7 @@ class Rank {
                           .rank = identity_.rank,
                           .host = host_name(),
                           .code = status_usage,
-                          .time_us = cluster::now_us(),
+                          .time_us = now_us(),
                           .text = text};
         const auto report = [&](const Event& again) { tell(again, {}); };
         if (under_launcher_) {

@@ -22,6 +22,7 @@
 #include "base/pids_watch.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"
+#include "base/wall_clock.hpp"
 #include "report/run.hpp"
 #include "topology/gpu_use.hpp"
 #include "worker/end_info.hpp"
@@ -231,7 +232,7 @@ class Supervisor {
                 break;
             case GuardEvent::Kind::ended:
                 ended_ = ExitStatus::of_wait(guard_event->wait_status);
-                ended_us_ = cluster::now_us();
+                ended_us_ = now_us();
                 report_use_of_gpus();
                 note_xids();
                 if (!ended_->success()) read_error();
@@ -313,7 +314,7 @@ class Supervisor {
     }
 
     Event new_event(Event::Kind kind) const {
-        return {.kind = kind, .rank = job_.rank, .host = job_.host, .time_us = cluster::now_us()};
+        return {.kind = kind, .rank = job_.rank, .host = job_.host, .time_us = now_us()};
     }
 
     Event failure() const {

@@ -52,7 +52,7 @@ class PreparedBackend {
 
 /// What starts the ranks of a job, forwards their output and their events, and passes on commands. Objects
 /// keep no state; registry.hpp has one of each. Another backend is a class derived from this one in a folder
-/// of its own, and a line in registry.cpp.
+/// of its own, a line in registry.cpp and its name in options/backend_names.cpp.
 class LaunchBackend {
   public:
     LaunchBackend() = default;

@@ -16,7 +16,6 @@
 #include "base/interfaces.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
-#include "base/subprocess.hpp"
 #include "launch/backend/registry.hpp"
 #include "launch/options/worker_options.hpp"
 #include "launch/plan/log_folder.hpp"

@@ -17,6 +17,7 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/subprocess.hpp"
+#include "base/wall_clock.hpp"
 #include "cluster/event.hpp"
 #include "launch/jobs/elsewhere.hpp"
 #include "launch/options/command_table.hpp"
@@ -107,10 +108,10 @@ int show_status(const JobCommand& command, const KnownJobs& jobs) {
     if (command.json)
         write_all(STDOUT_FILENO, to_json(found));
     else if (!command.job.empty())
-        write_all(STDOUT_FILENO, status_text(found.front(), cluster::now_us()));
+        write_all(STDOUT_FILENO, status_text(found.front(), now_us()));
     else
         write_all(STDOUT_FILENO, found.empty() ? "no job of yours is running or in a queue\n"
-                                               : status_table(found, cluster::now_us()));
+                                               : status_table(found, now_us()));
     return 0;
 }
 

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <utility>
 
+#include "base/wall_clock.hpp"
+
 namespace dtrain::launch {
 namespace {
 
@@ -41,7 +43,7 @@ void JobMetrics::begin(const std::vector<PlannedRank>& planned, int restarts) {
     const std::scoped_lock lock(mutex_);
     now_.state = "starting";
     now_.restarts = restarts;
-    now_.attempt_began_us = cluster::now_us();
+    now_.attempt_began_us = now_us();
     now_.ranks = std::move(ranks);
 }
 
@@ -53,7 +55,7 @@ void JobMetrics::take(const Event& event, const JobState& job) {
     if (now_.state == "starting" && job.all_have_started()) now_.state = "running";
     auto& rank = now_.ranks[index];
     if (const auto& start = job.start_of(event.rank)) rank.started_us = start->time_us;
-    if (event.kind == Event::Kind::alive) rank.heartbeat_us = cluster::now_us();
+    if (event.kind == Event::Kind::alive) rank.heartbeat_us = now_us();
     const bool has_just_failed = view.state == "failed" && rank.view.state != "failed";
     rank.view = std::move(view);
     if (has_just_failed && is_own_failure(event.kind)) {
@@ -71,7 +73,7 @@ std::vector<scrape::Family> JobMetrics::families() const {
         const std::scoped_lock lock(mutex_);
         now = now_;
     }
-    return families_of(now, cluster::now_us(), last_written);
+    return families_of(now, now_us(), last_written);
 }
 
 }  // namespace dtrain::launch

@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "base/redact.hpp"
 #include "base/subprocess.hpp"
+#include "base/wall_clock.hpp"
 #include "cluster/event.hpp"
 #include "launch/jobs/job_for_queue.hpp"
 #include "launch/jobs/job_record.hpp"
@@ -41,7 +42,7 @@ void remember(const scheduler::Scheduler& scheduler, const std::string& number, 
     record.scheduler_job = number;
     record.program = options.script;
     record.log_dir = std::filesystem::absolute(log_dir_of_job(number, options)).lexically_normal().string();
-    record.begin_us = cluster::now_us();
+    record.begin_us = now_us();
     try {
         write_record(*folder, record);
     } catch (const std::exception& error) {

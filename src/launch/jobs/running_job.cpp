@@ -10,6 +10,7 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/process_tree.hpp"
+#include "base/wall_clock.hpp"
 #include "scheduler/registry.hpp"
 
 namespace dtrain::launch {
@@ -19,7 +20,7 @@ RunningJob::RunningJob(const Environment& environment, JobRecord record)
     record_.host = host_name();
     record_.pid = ::getpid();
     record_.started = stat_of(record_.pid).value_or(ProcessStat{}).start_time;
-    record_.begin_us = cluster::now_us();
+    record_.begin_us = now_us();
     record_.pid_scope = own_pid_space();
     if (!folder_) return;
     remove_dead_records(*folder_, record_.host);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/wall_clock.hpp"
 #include "cluster/event.hpp"
 
 namespace dtrain::cluster {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/wall_clock.hpp"
 #include "launch/jobs/job_metrics.hpp"
 
 namespace dtrain::launch {
@@ -51,12 +52,12 @@ class Reported {
         metrics.take(event, job);
     }
 
-    JobMetrics metrics{{.name = "mine", .began_us = cluster::now_us()}};
+    JobMetrics metrics{{.name = "mine", .began_us = now_us()}};
     JobState job{2};
 };
 
 TEST(JobMetrics, WaitUntilAStartBegins) {
-    JobMetrics metrics({.name = "mine", .began_us = cluster::now_us()});
+    JobMetrics metrics({.name = "mine", .began_us = now_us()});
     EXPECT_EQ(state_of_job(metrics), "waiting");
     metrics.be("following");
     EXPECT_EQ(state_of_job(metrics), "following");
@@ -114,7 +115,7 @@ TEST(JobMetrics, CountOverAllStarts) {
 TEST(JobMetrics, HaveHeartbeatsByTheLaunchersClock) {
     Reported told;
     EXPECT_THAT(values_of(told.metrics, "dtrain_rank_heartbeat_time_seconds"), IsEmpty());
-    const auto now = [] { return static_cast<double>(cluster::now_us()) / 1e6; };
+    const auto now = [] { return static_cast<double>(now_us()) / 1e6; };
     const auto before = now();
     told.take({.kind = Kind::alive, .rank = 1, .time_us = 1});
     EXPECT_THAT(values_of(told.metrics, "dtrain_rank_heartbeat_time_seconds"),

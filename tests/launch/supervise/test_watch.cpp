@@ -15,6 +15,7 @@
 #include "base/files.hpp"
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
+#include "base/wall_clock.hpp"
 #include "launch/backend/mpirun/mpirun_backend.hpp"
 #include "launch/supervise/watch.hpp"
 #include "support/temporary_folder.hpp"
@@ -67,7 +68,7 @@ class WatchTest : public testing::Test {
     static std::string say(Kind kind, int rank, int code = 0) {
         return "printf '%s\\n' '" +
                cluster::encode(
-                   {.kind = kind, .rank = rank, .host = "n1", .code = code, .time_us = cluster::now_us()}) +
+                   {.kind = kind, .rank = rank, .host = "n1", .code = code, .time_us = now_us()}) +
                "' >&2\n";
     }
 
