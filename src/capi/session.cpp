@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,8 +27,11 @@ std::unique_ptr<Session>& living() {
     return *session;
 }
 
+pid_t owner = 0;
+
 void end_with_process(int status, void*) {
-    if (!living()) return;
+    const bool is_fork = ::getpid() != owner;
+    if (!living() || is_fork) return;
     if (status == 0 && !comm::is_broken() && dtrain_finish() == DTRAIN_OK) return;
     abort_job(std::max(status, 1));
 }
@@ -140,6 +144,7 @@ int dtrain_init(void) {
     return guarded([] {
         if (living()) throw dtrain::UsageError("dtrain was initialised already");
         living() = std::make_unique<Session>();
+        dtrain::capi::owner = ::getpid();
         dtrain::capi::register_end();
     });
 }
