@@ -15,7 +15,7 @@ from ._library import CommInfo, library
 
 #: What operations under way use: it stays, whatever becomes of their Request.
 _under_way: Dict[int, Tuple[Any, ...]] = {}
-_shared: Dict[int, weakref.finalize] = {}
+_shared: "Dict[int, weakref.finalize[Any, Any]]" = {}
 _FLOAT64, _INT64 = 1, 5
 
 
@@ -69,7 +69,7 @@ class SharedArray:
         import numpy  # pylint: disable=import-outside-toplevel
         if size == 0:
             return numpy.empty(0, self._dtype)
-        memory = (ctypes.c_char * size).from_address(address)
+        memory: Any = (ctypes.c_char * size).from_address(address or 0)
         memory.owner = self._owner  # arrays keep the memory, and that what frees it
         return numpy.frombuffer(memory, self._dtype)
 
@@ -248,9 +248,10 @@ class Communicator:
 
     def _one_value(self, value: Union[int, float], reduction: int) -> Union[int, float]:
         is_integer = isinstance(value, int)
-        number: Any = c_int64(value) if is_integer else c_double(value)
+        number: Any = c_int64(int(value)) if is_integer else c_double(value)
         self._run(library().all_reduce, ctypes.addressof(number), 1, _INT64 if is_integer else _FLOAT64, reduction, None)
-        return number.value
+        reduced: Union[int, float] = number.value
+        return reduced
 
     def sum(self, value: Union[int, float]) -> Union[int, float]:
         """Sum of one number per rank: all pass an int of at most 64 bits, or all a float."""

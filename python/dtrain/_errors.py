@@ -3,7 +3,7 @@
 """Exceptions of dtrain, by the kinds of its C interface (dtrain/c_api.h)."""
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 
 class MissingRank(NamedTuple):
@@ -37,7 +37,7 @@ class MpiError(DtrainError):
         super().__init__(message)
         self.code = code  #: what MPI returned
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.args[0], self.code)
 
 
@@ -57,7 +57,7 @@ class CommunicatorTimeout(DtrainError, TimeoutError):
         self.waited = waited  #: seconds
         self.missing = missing or []  #: the ranks that it waited for
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.args[0], self.operation, self.number, self.waited, self.missing)
 
 
@@ -70,7 +70,7 @@ class SpawnError(DtrainError):
         self.rank = rank  #: -1: the failure is not that of a rank; the ranks could not be started
         self.traceback = traceback  #: of the rank, as text; "" if it raised nothing
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self.args[0], self.rank, self.traceback)
 
     def __str__(self) -> str:

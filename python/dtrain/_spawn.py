@@ -66,7 +66,8 @@ class Spawned:
     def _exception_of(self, rank: int) -> Optional[BaseException]:
         import pickle
         try:
-            return pickle.loads(self._file(rank, "exception").read_bytes())
+            thrown: BaseException = pickle.loads(self._file(rank, "exception").read_bytes())
+            return thrown
         except Exception:  # pylint: disable=broad-except
             return None  # there is none, or it cannot be made here
 
@@ -79,7 +80,7 @@ class Spawned:
             data, size = c_void_p(), c_size_t()
             if library().spawn_result(self._handle, rank, byref(data), byref(size)):
                 library().raise_last_error()
-            values.append(pickle.loads(string_at(data.value, size.value)))
+            values.append(pickle.loads(string_at(data, size.value)))
         return values
 
     def stop(self) -> None:
@@ -158,7 +159,7 @@ def is_spawned() -> bool:
 
 def _interpreter_options() -> List[str]:
     from subprocess import _args_from_interpreter_flags  # type: ignore[attr-defined]
-    return _args_from_interpreter_flags()
+    return list(_args_from_interpreter_flags())
 
 
 def run_as_rank() -> None:
@@ -170,7 +171,7 @@ def run_as_rank() -> None:
     data, size = c_void_p(), c_size_t()
     if library().spawned_arguments(byref(data), byref(size)):
         library().raise_last_error()
-    prepared, folder, call = pickle.loads(string_at(data.value, size.value))
+    prepared, folder, call = pickle.loads(string_at(data, size.value))
     try:
         _is_preparing = True
         preparation.prepare(prepared)
