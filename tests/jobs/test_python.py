@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python's dtrain, from the source tree with the library of the build: numpy arrays under mpirun, spawn(), and how ranks end.
 
-Oracle: numpy (python_operations.py); docs/python.md, for its scripts; what Python itself says of an exception; the exit statuses that the programs choose.
+Oracle: numpy (python_operations.py); docs/python.md, for its scripts; what Python itself says of an exception; the exit
+statuses that the programs choose.
 """
 import json
 import os
