@@ -28,6 +28,8 @@
 extern "C" {
 #endif
 
+// NOLINTBEGIN(modernize-use-using): C has only typedef
+
 /// What a function returns.
 enum dtrain_status {
     DTRAIN_OK = 0,
@@ -106,7 +108,8 @@ const char* dtrain_version(void);
 const dtrain_error* dtrain_last_error(void);
 
 /// Makes this process a rank: under a launcher (dtrain-launch, mpirun, srun) MPI is initialised, without one
-/// it is a world of one rank that never calls MPI. As dtrain::ParallelEnv. Collective.
+/// it is a world of one rank that never calls MPI. As dtrain::ParallelEnv. Where MPI was initialised before,
+/// by the program or by mpi4py, its ranks are the world, and who initialised it finalises it. Collective.
 ///
 /// A process that ends without dtrain_finish() finalises MPI if its exit status is 0. Otherwise, and after
 /// a DTRAIN_TIMEOUT, the other ranks are ended with its status, or with 1 if that is 0.
@@ -261,6 +264,8 @@ int dtrain_spawned_result(const void* data, size_t bytes);
 /// In a rank of dtrain_spawn(): why it is about to end with a status other than 0.
 /// @param kind the exception's type, "ValueError" @param message what it says
 int dtrain_spawned_failure(const char* kind, const char* message);
+
+// NOLINTEND(modernize-use-using)
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,8 @@ _world: Optional[Communicator] = None
 
 def init() -> Communicator:
     """Makes this process a rank, and returns the communicator of all ranks: under dtrain-launch, mpirun or srun one of
-    the job, without a launcher a world of one rank. Collective. A second call returns the same communicator.
+    the job, without a launcher a world of one rank. Where mpi4py has initialised MPI its ranks are those. Collective. A
+    second call returns the same communicator.
 
     Only one thread at a time may use communicators. When the process ends, the job's end is taken care of: after exit
     status 0 as by finish(); otherwise, as after an exception that nobody catches, the other ranks are ended too, and the
@@ -90,5 +91,7 @@ def _report_uncaught_exceptions() -> None:
         if not issubclass(kind, KeyboardInterrupt):
             library().report_error(kind.__name__.encode(), str(value).encode(errors="replace"))
         previous(kind, value, traceback)
+        if "mpi4py" in sys.modules and not issubclass(kind, KeyboardInterrupt):
+            abort(1)  # it would finalise MPI, and wait there for the others
 
     sys.excepthook = report

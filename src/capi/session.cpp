@@ -10,13 +10,14 @@
 
 #include <fmt/format.h>
 
-#include <dtrain/mpi_session.hpp>
+#include <dtrain/mpi.hpp>
 #include <dtrain/version.hpp>
 
 #include "base/error_file.hpp"
 #include "capi/buffers.hpp"
 #include "capi/guarded.hpp"
 #include "comm/leaving.hpp"
+#include "comm/mpi_error.hpp"
 
 namespace dtrain::capi {
 namespace {
@@ -33,7 +34,7 @@ void end_with_process(int status, void*) {
     const bool is_fork = ::getpid() != owner;
     if (!living() || is_fork) return;
     if (status == 0 && !comm::is_broken() && dtrain_finish() == DTRAIN_OK) return;
-    abort_job(std::max(status, 1));
+    if (comm::mpi_is_running()) abort_job(std::max(status, 1));
 }
 
 /// After the first session was made, so that what it uses still exists then.
@@ -44,8 +45,11 @@ void register_end() {
 
 }  // namespace
 
-Session::Session() : env_(0, nullptr) {
-    communicators_.emplace_back(env_.communicator());
+Session::Session() {
+    if (comm::mpi_is_running())
+        communicators_.emplace_back(from_mpi(MPI_COMM_WORLD));
+    else
+        communicators_.emplace_back(env_.emplace(0, nullptr).communicator());
 }
 
 Session::~Session() {

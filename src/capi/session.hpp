@@ -52,7 +52,7 @@ class Session {
 
     std::map<dtrain_request, UnderWay>::iterator find(dtrain_request request);
 
-    ParallelEnv env_;
+    std::optional<ParallelEnv> env_;  // none: MPI is the program's own
     std::vector<std::optional<Communicator>>
         communicators_;  // freed ones stay empty: all ranks free in one order
     std::map<dtrain_comm, Communicator> allocating_;

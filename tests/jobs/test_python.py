@@ -142,6 +142,31 @@ def test_a_status_of_one_rank_ends_all(python, end, status):
     python(FAILS.format(end), ranks=2, status=status)
 
 
+@pytest.fixture
+def mpi4py():
+    if subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("mpi4py (Debian package python3-mpi4py) is not installed")
+
+
+@pytest.mark.parametrize("imports", ["from mpi4py import MPI\nimport dtrain\nworld = dtrain.init()\n",
+                                     "import dtrain\nworld = dtrain.init()\nfrom mpi4py import MPI\n"])
+@pytest.mark.parametrize("finishes", [False, True])
+def test_mpi4py_goes_beside_it(python, mpi4py, imports, finishes):
+    done = python(imports + f"""
+assert (world.rank, world.size) == (MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size) == (MPI.COMM_WORLD.rank, 2)
+assert world.sum(world.rank) == MPI.COMM_WORLD.allreduce(world.rank) == 1
+if {finishes}:
+    dtrain.finish()
+print("end")
+""", ranks=2)
+    assert done.stdout.count("end") == 2
+
+
+def test_an_exception_beside_mpi4py_ends_all(python, mpi4py):
+    done = python("from mpi4py import MPI\n" + FAILS.format('raise ValueError("the learning rate is lost")'), ranks=2, status=1)
+    assert "ValueError: the learning rate is lost" in done.stderr
+
+
 def test_a_fork_that_ends_is_no_rank_that_ends(python):
     done = python("""import os, sys, dtrain
 world = dtrain.init()
