@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <signal.h>
+#include <thread>
 #include <unistd.h>
 
 #include "base/files.hpp"
@@ -21,15 +22,49 @@ std::vector<pid_t> all_processes() {
     return out;
 }
 
+/// The fields of /proc/PID/stat that follow the process's name, which itself may contain blanks and brackets;
+/// the first is the third of proc(5). Empty if there is no such process.
+std::vector<std::string> stat_fields(pid_t pid) {
+    const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
+    const auto name_end = stat.rfind(')');
+    if (name_end == std::string::npos) return {};
+    return split(trimmed(std::string_view(stat).substr(name_end + 1)), ' ');
+}
+
+/// Not a kernel thread, a zombie, or another user's.
+bool runs_a_program(pid_t pid) {
+    std::error_code error;
+    [[maybe_unused]] const auto program =
+        std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error);
+    return !error;
+}
+
+/// As in /proc/PID/environ, where every variable ends with a 0. A process that replaces its program shows
+/// none for a moment: until the new one has its environment, or if it did so between the opening of this file
+/// and its reading.
+std::string environment_of(pid_t pid) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::seconds longest_exec{1};
+    constexpr int reads_of_no_environment = 5;
+    constexpr std::size_t env_end = 51 - 3;
+    const auto give_up_at = Clock::now() + longest_exec;
+    for (int reads = 0; reads < reads_of_no_environment; ++reads) {
+        auto variables = read_file("/proc/" + std::to_string(pid) + "/environ").value_or("");
+        if (!variables.empty() || !runs_a_program(pid)) return variables;
+        const auto has_none_yet = [&] {
+            const auto fields = stat_fields(pid);
+            return fields.size() > env_end && fields[env_end] == "0";
+        };
+        while (has_none_yet() && Clock::now() < give_up_at)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return {};
+}
+
 }  // namespace
 
 std::optional<ProcessStat> stat_of(pid_t pid) {
-    const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
-    // The name may contain blanks and brackets: the fields begin after the last ')', with the third field of
-    // proc(5).
-    const auto name_end = stat.rfind(')');
-    if (name_end == std::string::npos) return std::nullopt;
-    const auto fields = split(trimmed(std::string_view(stat).substr(name_end + 1)), ' ');
+    const auto fields = stat_fields(pid);
     constexpr std::size_t state = 3 - 3, parent = 4 - 3, user_time = 14 - 3, times = 4, start_time = 22 - 3;
     if (fields.size() <= start_time) return std::nullopt;
     long ticks = 0;  // its own in user and kernel mode, then those of its children
@@ -63,7 +98,7 @@ std::vector<pid_t> processes_with_variable(const std::string& name, const std::s
     std::vector<pid_t> out;
     for (const auto pid : all_processes()) {
         if (pid == ::getpid()) continue;
-        const auto variables = '\0' + read_file("/proc/" + std::to_string(pid) + "/environ").value_or("");
+        const auto variables = '\0' + environment_of(pid);
         if (variables.find('\0' + entry) != std::string::npos) out.push_back(pid);
     }
     return out;

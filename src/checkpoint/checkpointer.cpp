@@ -167,11 +167,8 @@ void Checkpointer::write_together() {
     std::vector<io::WriteExtent> extents;
     io::ShardInfo info;
     for (const auto& [piece, data] : pieces_) {
-        const auto row_bytes = tensors_[piece.tensor].row_bytes();
-        const auto bytes = static_cast<std::size_t>(piece.rows * row_bytes);
-        const auto offset = layout.offsets[piece.tensor] + piece.first_row * row_bytes;
-        extents.push_back({data, bytes, offset});
-        info.pieces.push_back({piece, offset, io::extent_sum({data, bytes})});
+        const auto& extent = extents.emplace_back(layout.extent_of(piece, tensors_, data));
+        info.pieces.push_back({piece, extent.offset, io::extent_sum({extent.data, extent.bytes})});
     }
     std::ranges::sort(extents, {}, &io::WriteExtent::offset);  // HDF5 may place small tensors in gaps
     file.write(extents);

@@ -134,9 +134,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
         const auto layout = io::begin_checkpoint_file(made.path(), checkpoint, all.tensors, pieces);
         std::vector<io::WriteExtent> extents;
         for (const auto& piece : pieces)
-            extents.push_back(
-                {all.of(piece), static_cast<std::size_t>(piece.rows * all.tensors[piece.tensor].row_bytes()),
-                 layout.offsets[piece.tensor] + piece.first_row * all.tensors[piece.tensor].row_bytes()});
+            extents.push_back(layout.extent_of(piece, all.tensors, all.of(piece)));
         const auto sums = io::write_extents(made.path(), extents);
         io::ShardInfo info;
         for (std::size_t i = 0; i < pieces.size(); ++i)

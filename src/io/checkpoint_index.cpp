@@ -15,7 +15,6 @@
 
 #include "base/files.hpp"
 #include "base/regular_file.hpp"
-#include "io/block_io.hpp"
 #include "io/index_block.hpp"
 #include "io/index_json.hpp"
 
@@ -129,6 +128,13 @@ CheckpointIndex read_index(const std::filesystem::path& path) {
     if (!index || !is_sound(*index))
         throw UsageError(path.string() + ": this index of a checkpoint makes no sense");
     return *index;
+}
+
+WriteExtent FileLayout::extent_of(const Piece& piece, std::span<const TensorInfo> tensors,
+                                  const std::byte* values) const {
+    const auto row_bytes = tensors[piece.tensor].row_bytes();
+    return {values, static_cast<std::size_t>(piece.rows * row_bytes),
+            offsets[piece.tensor] + piece.first_row * row_bytes};
 }
 
 FileLayout begin_checkpoint_file(const std::filesystem::path& path, const CheckpointHeader& header,

@@ -12,6 +12,7 @@
 
 #include <dtrain/checkpoint.hpp>
 
+#include "io/block_io.hpp"
 #include "io/shard_file.hpp"
 
 namespace dtrain::io {
@@ -47,6 +48,10 @@ struct FileLayout {
     std::int64_t bytes = 0;
     std::int64_t index_bytes = 0;       ///< size of the user block, before HDF5's own bytes
     std::vector<std::int64_t> offsets;  ///< of each tensor; 0 if it has no values
+
+    /// Where a piece of one of the `tensors` goes. @param values of the piece
+    WriteExtent extent_of(const Piece& piece, std::span<const TensorInfo> tensors,
+                          const std::byte* values) const;
 };
 
 /// A checkpoint that is one file, format 3: an HDF5 file with the tensors as contiguous datasets and, in its

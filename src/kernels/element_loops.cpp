@@ -3,7 +3,6 @@
 #include "kernels/element_loops.hpp"
 
 #include <string>
-#include <utility>
 
 #include <dtrain/error.hpp>
 
@@ -27,13 +26,6 @@ EACH_SET void each_element(const Real* const* inputs, Real* out, std::size_t n) 
         for (std::size_t i = 0; i < n; ++i) out[i] = Function::value(x[i], y[i], z[i]);
     }
 }
-
-struct NoActivation {
-    template <class Real>
-    PER_ELEMENT static Real value(Real x) {
-        return x;
-    }
-};
 
 template <class Function, class Real>
 EACH_SET void each_with_bias(const Real* bias, Real* y, std::size_t rows, std::size_t columns) {

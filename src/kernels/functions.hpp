@@ -4,12 +4,11 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 
 #include "kernels/exponential.hpp"
+#include "kernels/named_types.hpp"
 #include "kernels/on_device.hpp"
 
 /// The element-wise operators: names, slots and formulas, once for CPU loops and GPU kernels. A new one is a
@@ -148,6 +147,14 @@ struct CrossEntropyWithLogitsGradient {
     }
 };
 
+/// In place of an activation: leaves a value as it is.
+struct NoActivation {
+    template <class Real>
+    PER_ELEMENT static Real value(Real x) {
+        return x;
+    }
+};
+
 /// The operator of a function of one variable.
 template <class Function>
 struct Forward {
@@ -173,26 +180,7 @@ struct Backward {
 };
 
 template <class... Functions>
-struct FunctionList {
-    static constexpr std::size_t size = sizeof...(Functions);
-    static constexpr std::array<std::string_view, size> types{Functions::type...};
-
-    static constexpr bool contains(std::string_view type) { return ((Functions::type == type) || ...); }
-
-    template <std::size_t number>
-    using at = std::tuple_element_t<number, std::tuple<Functions...>>;
-
-    /// Calls visit(std::type_identity<Function>()) for each.
-    template <class Visit>
-    static constexpr void for_each(const Visit& visit) {
-        (visit(std::type_identity<Functions>()), ...);
-    }
-
-    template <class... Others>
-    friend constexpr FunctionList<Functions..., Others...> operator+(FunctionList, FunctionList<Others...>) {
-        return {};
-    }
-};
+using FunctionList = NamedTypes<Functions...>;
 
 template <class... Functions>
 constexpr FunctionList<Forward<Functions>..., Backward<Functions>...> operators_of(

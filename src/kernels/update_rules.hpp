@@ -12,6 +12,7 @@
 
 #include <dtrain/optimizer.hpp>
 
+#include "kernels/named_types.hpp"
 #include "kernels/on_device.hpp"
 #include "kernels/update_rule.hpp"
 
@@ -218,18 +219,10 @@ struct FtrlRule : UpdateRule {
 };
 
 template <class... Rules>
-struct RuleList {
+struct RuleList : NamedTypes<Rules...> {
     using Optimizers = std::variant<typename Rules::Settings...>;
     template <class Real>
     using Updates = std::variant<typename Rules::template Update<Real>...>;
-
-    static constexpr std::array<std::string_view, sizeof...(Rules)> types{Rules::type...};
-
-    /// Calls visit(std::type_identity<Rule>()) for each.
-    template <class Visit>
-    static constexpr void for_each(const Visit& visit) {
-        (visit(std::type_identity<Rules>()), ...);
-    }
 };
 
 /// All of them, in the order of Optimizer.

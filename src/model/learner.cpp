@@ -12,6 +12,7 @@
 #include <dtrain/passes.hpp>
 
 #include "base/text.hpp"
+#include "kernels/optimizer_info.hpp"
 #include "model/batch_sums.hpp"
 #include "model/gather_times.hpp"
 #include "model/together.hpp"
@@ -282,7 +283,7 @@ std::vector<report::RankTimes> Learner::gather_times(double seconds) const {
 std::optional<double> Learner::learning_rate() const {
     if (prepared_->adjust.schedule) return std::nullopt;
     if (prepared_->rate) return prepared_->rate;
-    return std::visit([](const auto& settings) { return settings.learning_rate; }, prepared_->optimizer);
+    return kernels::learning_rate_of(prepared_->optimizer);
 }
 
 void Learner::set_learning_rate(double rate) {

@@ -128,6 +128,15 @@ TEST_F(ProcessTree, FindsProcessesByAVariable) {
     EXPECT_THAT(processes_with_variable("A_TOKEN", token + "1"), IsEmpty());
 }
 
+TEST_F(ProcessTree, AProcessIsFoundWhileItReplacesItsProgram) {
+    const auto token = fmt::format("token of {}", ::getpid());
+    Environment environment{{"A_TOKEN", token}, {"PATH", "/usr/bin:/bin"}};
+    Subprocess program({.argv = {"sh", "-c", R"(exec sh -c "$0" "$0")", R"(exec sh -c "$0" "$0")"},
+                        .environment = std::move(environment)});
+    for (int looks = 0; looks < 1000; ++looks)
+        ASSERT_THAT(processes_with_variable("A_TOKEN", token), ElementsAre(program.pid())) << looks;
+}
+
 TEST_F(ProcessTree, TheCallerIsNotAmongThem) {
     const auto path = Environment::of_this_process().get("PATH");
     ASSERT_TRUE(path);

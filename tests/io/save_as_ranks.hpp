@@ -34,9 +34,7 @@ inline std::vector<io::PieceInfo> save_as_ranks(const std::filesystem::path& pat
         std::vector<io::WriteExtent> extents;
         for (const auto& piece : of_rank) {
             const auto skipped = piece.first_row * tensors[piece.tensor].row_bytes();
-            extents.push_back({places[piece.tensor] + skipped,
-                               static_cast<std::size_t>(piece.rows * tensors[piece.tensor].row_bytes()),
-                               layout.offsets[piece.tensor] + skipped});
+            extents.push_back(layout.extent_of(piece, tensors, places[piece.tensor] + skipped));
         }
         const auto sums = io::write_extents(path, extents);
         for (std::size_t i = 0; i < sums.size(); ++i)

@@ -244,7 +244,9 @@ def test_killed_at_any_moment_a_job_ends_as_if_undisturbed(job, words, servers):
     _, err = child.communicate(timeout=300)
     assert child.returncode == 0, err
     assert kills > 0 and err.count("starting it again") >= 1
-    assert re.findall("^parameters    checksum (.*)$", job.log(0), re.MULTILINE) == expected * 2
+    # The first is the undisturbed job's; a rank that is killed after its job's last line makes it say it again.
+    said = re.findall("^parameters    checksum (.*)$", job.log(0), re.MULTILINE)
+    assert len(said) >= 2 and said == expected * len(said)
 
 
 @pytest.mark.parametrize("asked", ["auto", "older/epoch-000002"])

@@ -103,13 +103,6 @@ std::unique_ptr<Kernel> kernel_of_product(KernelContext& context, Product produc
         [&stream = context.stream, product = std::move(product)] { product.run(stream); });
 }
 
-struct NoActivation {
-    template <class Real>
-    ON_DEVICE static Real value(Real x) {
-        return x;
-    }
-};
-
 template <class Real, class Function>
 struct AddBias {
     const Real* bias;
@@ -144,7 +137,7 @@ std::unique_ptr<Kernel> make_finished_fc(KernelContext& context, const KernelArg
 template <class Function, class Real>
 std::unique_ptr<Kernel> make_fc_with(KernelContext& context, const KernelArguments& arguments) {
     if constexpr (std::is_same_v<Real, float>) {  // the library fuses only this type
-        if constexpr (std::is_same_v<Function, NoActivation>)
+        if constexpr (std::is_same_v<Function, kernels::NoActivation>)
             return make_finished_fc(context, arguments, Finish::add_bias);
         else if constexpr (std::is_same_v<Function, kernels::Relu>)
             return make_finished_fc(context, arguments, Finish::add_bias_relu);
@@ -155,7 +148,7 @@ std::unique_ptr<Kernel> make_fc_with(KernelContext& context, const KernelArgumen
 template <class Real>
 std::unique_ptr<Kernel> make_fc(KernelContext& context, const KernelArguments& arguments) {
     const auto activation = arguments.text("activation");
-    Factory make = activation.empty() ? make_fc_with<NoActivation, Real> : nullptr;
+    Factory make = activation.empty() ? make_fc_with<kernels::NoActivation, Real> : nullptr;
     kernels::Activations::for_each([&]<class Function>(std::type_identity<Function>) {
         if (Function::type == activation) make = make_fc_with<Function, Real>;
     });
