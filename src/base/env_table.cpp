@@ -54,6 +54,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_RUN_RECORD", by_programs, "only with --report FILE.html", "File into which a native job writes what it measures, for the page of dtrain-launch."},
     Row{"DTRAIN_ERROR_FILE", by_programs, "a file of each rank, set by dtrain-worker", "File in which a program leaves why its rank fails, as JSON, for the report of dtrain-launch."},
     Row{"DTRAIN_LAUNCH", read, "beside libdtrain, else in PATH", "dtrain-launch, for dtrain::spawn()."},
+    Row{"DTRAIN_LIBRARY", by_programs, "the wheel's, else what the system finds", "libdtrain.so that Python's dtrain loads."},
     Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},
     Row{"DTRAIN_SHARED", both, "placed by dtrain-worker", "1 for each local rank that shares its CPUs with others, else 0, separated by semicolons."},
     Row{"DTRAIN_GLOO_FS_PATH", both, "a random name below /tmp", "Folder of the job for PADDLE_GLOO_FS_PATH."},

@@ -25,10 +25,8 @@ std::optional<SpawnRequest> take_request() {
     return SpawnRequest::parse(*text);
 }
 
-[[noreturn]] void fail(const SpawnRequest& request, int rank, const RankError& error) {
-    request.folder.write_failure(rank, error.message);
-    write_all(STDERR_FILENO, fmt::format("dtrain: rank {}: {}\n", rank, error.message));
-    report_error(error);
+[[noreturn]] void fail(const SpawnRequest& request, const RankError& error) {
+    leave_failure(request, error);
     std::exit(1);
 }
 
@@ -52,14 +50,24 @@ const std::optional<SpawnRequest>& request_of_this_process() {
     return request;
 }
 
+int spawned_rank() {
+    return Environment::of_this_process().get_int("PADDLE_TRAINER_ID").value_or(0);
+}
+
+void leave_failure(const SpawnRequest& request, const RankError& error) {
+    const int rank = spawned_rank();
+    request.folder.write_failure(rank, error.message);
+    write_all(STDERR_FILENO, fmt::format("dtrain: rank {}: {}\n", rank, error.message));
+    report_error(error);
+}
+
 void run_as_rank(const SpawnRequest& request, const std::function<std::string(const std::string&)>& run) {
-    const int rank = Environment::of_this_process().get_int("PADDLE_TRAINER_ID").value_or(0);
     try {
-        request.folder.write_result(rank, run(request.folder.arguments()));
+        request.folder.write_result(spawned_rank(), run(request.folder.arguments()));
     } catch (const std::exception& thrown) {
-        fail(request, rank, error_of(thrown));
+        fail(request, error_of(thrown));
     } catch (...) {
-        fail(request, rank, {.message = "an exception that is no std::exception"});
+        fail(request, {.message = "an exception that is no std::exception"});
     }
     std::exit(0);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/rank_error.hpp"
 #include "spawn/spawn_folder.hpp"
 
 namespace dtrain::spawning {
@@ -27,6 +28,12 @@ struct SpawnRequest {
 /// The request of this process, if spawn() started it. Processes that it starts itself do not inherit the
 /// request.
 const std::optional<SpawnRequest>& request_of_this_process();
+
+/// The number of this rank of a call of spawn().
+int spawned_rank();
+
+/// Leaves why this rank is about to fail: for spawn(), for the report, and as a line on stderr.
+void leave_failure(const SpawnRequest& request, const RankError& error);
 
 /// Runs the function on the arguments, writes its result or failure, and exits.
 [[noreturn]] void run_as_rank(const SpawnRequest& request,

@@ -45,6 +45,7 @@ STAND_INS = {
     "tests/support/openpbs": "builds a PBS server from sources that are not here: tests/support/test_openpbs.py",
     "tests/cluster/jobs/virtual_cluster.py": "stands until somebody ends it: tests/cluster/jobs",
     "benchmarks/run": "takes minutes, and needs a quiet machine: tests/support/test_benchmarks.py",
+    "pip": INSTALLS, "python/build_wheel": "builds everything: tests/jobs/test_wheel.py",
     "docs/packages/make-deb": "builds everything: tests/jobs/test_packages.py",
     "docs/packages/make-tarball": "builds everything: tests/jobs/test_packages.py",
 }
@@ -91,6 +92,8 @@ STAND_IN = {
     "benchmarks/run": """
         $ROOT/benchmarks/run --help >help; known help "$@"
         for word in "$@"; do case $word in -* | *.json | *' '*) ;; *) grep -qw -- "$word" help ;; esac; done""",
+    "pip": """[ "$1" = install ]""",
+    "python/build_wheel": """$ROOT/python/build_wheel --help >help; known help "$@" """,
     "docs/packages/make-deb": "[ $# -le 1 ]",
     "docs/packages/make-tarball": "[ $# -le 1 ]",
     "examples/quickstart": "[ $# = 0 ]",
@@ -219,11 +222,18 @@ def digits_job(folder):
     assert done.returncode == 0, done.stderr
 
 
+def python_scripts(folder):
+    pytest.importorskip("numpy", reason="numpy (Debian package python3-numpy) is not installed")
+    for block in all_blocks("python"):
+        (folder / block.named("file")[0]).write_text(block.text)
+
+
 # What lies in the folder beside that, by page.
 PREPARED = {
     "docs/checkpoints.md": digits_job,
     "docs/data.md": clicks_in_a_cache,
     "docs/native-jobs.md": clicks,
+    "docs/python.md": python_scripts,
     "docs/servers.md": lambda folder: clicks(folder, "\n[servers]\ncount = 2\n"),
 }
 PAGES = sorted({block.page for block in BLOCKS})
@@ -269,7 +279,8 @@ def test_commands_of_a_page_run(page, folder):
     assert not any(without_category(block) for block in blocks), "see the test above; nothing is run"
     script = script_of(blocks, folder)
     variables = {"HOME": folder, "DTRAIN_JOBS_DIR": folder / "jobs", "OMPI_MCA_rmaps_base_oversubscribe": 1,
-                 "OMPI_MCA_mpi_yield_when_idle": 1, "LC_ALL": "C.UTF-8"}
+                 "OMPI_MCA_mpi_yield_when_idle": 1, "LC_ALL": "C.UTF-8",
+                 "PYTHONPATH": ROOT / "python", "DTRAIN_LIBRARY": BUILD / "src/libdtrain.so"}
     with BESIDE[page](folder, variables) if page in BESIDE else contextlib.nullcontext():
         done = run(["bash", "-c", script], folder, timeout=400, **variables)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

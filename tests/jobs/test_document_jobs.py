@@ -20,7 +20,7 @@ from test_gpu_jobs import STAND_IN
 BLOCKS = all_blocks("toml")
 LANGUAGES = {
     "cpp": "test_document_programs.py", "sh": "test_document_commands.py", "console": "test_document_commands.py", "toml": "here",
-    "yaml": "here", "diff": "test_tutorial.py compares it with the programs",
+    "python": "test_python.py", "yaml": "here", "diff": "test_tutorial.py compares it with the programs",
     "mermaid": "nothing can be run: pictures that GitHub draws",
     "text": "nothing can be run: what programs print, and trees of folders",
 }

@@ -88,9 +88,9 @@ def test_programs_start_where_they_were_moved_to(prefix, program):
 
 def test_every_public_header_and_no_other(prefix):
     source = SOURCE / "include/dtrain"
-    public = {str(path.relative_to(source)).removesuffix(".in") for path in source.rglob("*.hpp*")}
+    public = {str(path.relative_to(source)).removesuffix(".in") for path in source.rglob("*.h*")}
     installed = prefix / "include/dtrain"
-    assert {str(path.relative_to(installed)) for path in installed.rglob("*.hpp")} == public
+    assert {str(path.relative_to(installed)) for path in installed.rglob("*.h*")} == public
 
 
 def test_example_job(prefix):

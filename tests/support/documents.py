@@ -8,6 +8,7 @@ the block's language:
   cpp           nothing: it compiles as it is; `in NAME`: in the place of `// the block` in tests/documents/NAME;
                 `of FILE`: it stands in this file, which other tests compile and run; `// ...` is what it leaves out
   sh, console   `stand-ins NAME ...`: commands that cannot run here, see STAND_INS of tests/jobs/test_document_commands.py
+  python        `file NAME`: a script that commands of the page, and the tests of Python, find under this name
   toml          `in NAME`: its tables replace those of tests/documents/NAME
 """
 import dataclasses

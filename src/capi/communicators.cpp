@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include <fmt/format.h>
+
+#include <dtrain/c_api.h>
+
+#include "capi/guarded.hpp"
+#include "capi/session.hpp"
+#include "comm/backend.hpp"
+
+namespace dtrain::capi {
+namespace {
+
+void check_ranks(std::span<const int> ranks, int size) {
+    std::vector<bool> is_named(static_cast<std::size_t>(size));
+    for (const int rank : ranks) {
+        if (rank < 0 || rank >= size)
+            throw UsageError(fmt::format("group with rank {}: ranks are 0 to {}", rank, size - 1));
+        if (is_named[static_cast<std::size_t>(rank)])
+            throw UsageError(fmt::format("group with rank {} twice", rank));
+        is_named[static_cast<std::size_t>(rank)] = true;
+    }
+}
+
+dtrain_comm group(const Communicator& all, std::span<const int> ranks) {
+    check_ranks(ranks, all.size());
+    const auto place = std::ranges::find(ranks, all.rank());
+    const bool is_in = place != ranks.end();
+    // Those that are not in it form a communicator as well, which ends here.
+    auto part = all.split(is_in ? 0 : 1, static_cast<int>(place - ranks.begin()));
+    return is_in ? session().add(std::move(part)) : DTRAIN_NO_COMM;
+}
+
+}  // namespace
+}  // namespace dtrain::capi
+
+using dtrain::capi::guarded;
+using dtrain::capi::session;
+
+int dtrain_comm_get_info(dtrain_comm comm, dtrain_comm_info* info) {
+    return guarded([&] {
+        const auto& of = session().communicator(comm);
+        *info = {.rank = of.rank(),
+                 .size = of.size(),
+                 .node_rank = of.node_rank(),
+                 .node_size = of.node_size(),
+                 .node = dtrain::comm::backend_of(of)->node(),
+                 .nodes = of.nodes()};
+    });
+}
+
+int dtrain_comm_describe(dtrain_comm comm, char* text, size_t size) {
+    return guarded([&] {
+        const auto line = session().communicator(comm).describe();
+        if (size > 0) text[line.copy(text, size - 1)] = '\0';
+    });
+}
+
+int dtrain_comm_split(dtrain_comm comm, int color, int key, dtrain_comm* part) {
+    return guarded([&] { *part = session().add(session().communicator(comm).split(color, key)); });
+}
+
+int dtrain_comm_group(dtrain_comm comm, const int* ranks, size_t count, dtrain_comm* group) {
+    return guarded(
+        [&] { *group = dtrain::capi::group(session().communicator(comm), std::span(ranks, count)); });
+}
+
+int dtrain_comm_node_local(dtrain_comm comm, dtrain_comm* node) {
+    return guarded([&] { *node = session().add(session().communicator(comm).node_local()); });
+}
+
+int dtrain_comm_free(dtrain_comm comm) {
+    return guarded([&] { session().free(comm); });
+}

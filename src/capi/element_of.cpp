@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "capi/element_of.hpp"
+
+#include <fmt/format.h>
+
+#include <dtrain/c_api.h>
+#include <dtrain/error.hpp>
+
+namespace dtrain::capi {
+
+ElementType element_of(int type) {
+    switch (type) {
+        case DTRAIN_FLOAT32:
+            return ElementType::float32;
+        case DTRAIN_FLOAT64:
+            return ElementType::float64;
+        case DTRAIN_FLOAT16:
+            return ElementType::float16;
+        case DTRAIN_BFLOAT16:
+            return ElementType::bfloat16;
+        case DTRAIN_INT32:
+            return ElementType::int32;
+        case DTRAIN_INT64:
+            return ElementType::int64;
+        case DTRAIN_UINT8:
+            return ElementType::uint8;
+        default:
+            throw UsageError(fmt::format("type {}: there is none such; see dtrain_type", type));
+    }
+}
+
+Reduction reduction_of(int reduction) {
+    switch (reduction) {
+        case DTRAIN_SUM:
+            return Reduction::sum;
+        case DTRAIN_AVERAGE:
+            return Reduction::average;
+        case DTRAIN_MIN:
+            return Reduction::min;
+        case DTRAIN_MAX:
+            return Reduction::max;
+        default:
+            throw UsageError(
+                fmt::format("reduction {}: there is none such; see dtrain_reduction", reduction));
+    }
+}
+
+}  // namespace dtrain::capi
