@@ -28,8 +28,8 @@ if "--fail" in sys.argv and os.environ["RANK"] == "1":
 if "--fail-once" in sys.argv and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
     sys.exit(3)
 """
-# torchrun's store and temporary folder are its own; see docs/torchrun.md.
-MAY_DIFFER = {"TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE", "MASTER_ADDR"}
+# torchrun's store, signals and temporary folder are its own; see docs/torchrun.md.
+MAY_DIFFER = {"TORCHELASTIC_SIGNALS_TO_HANDLE", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE", "MASTER_ADDR"}
 LINES = """
 --nproc_per_node=3 train.py --model alexnet --lr 1e-2
 --nproc_per_node=3 train.py --model inception_v3 --test-only --weights Inception_V3_Weights.IMAGENET1K_V1
@@ -107,7 +107,7 @@ def started(framework, job, name, program, line, env=None):
         path = folder / script
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("" if script.endswith("__init__.py") else SCRIPT)
-    temporary = job.folder / f"{name}.tmp"
+    temporary = job.folder / f"{name[0]}"
     temporary.mkdir()
     line = line.replace("(--arg1 ... train script args...)", "--arg1")
     variables = {"PYTHON_EXEC": framework.python, "TMPDIR": str(temporary), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **(env or {})}
@@ -130,11 +130,11 @@ def comparable(told, folder, line):
 
 
 @pytest.mark.parametrize("line", LINES.strip().splitlines())
-def test_ranks_are_given_what_torchrun_gives(torch, job, line):
+def test_line(torch, job, line):
     compare(torch, job, line)
 
 
-def test_presets(torch, job):
+def test_preset(torch, job):
     compare(torch, job, "train.py --PET --rdzv", PRESET)
 
 
@@ -154,8 +154,12 @@ def compare(torch, job, line, env=None):
                                   for ranks in (their_ranks, our_ranks))
     assert our_ranks.keys() == their_ranks.keys()
     for name, rank in their_ranks.items():
-        assert comparable(our_ranks[name], job.folder / "dtrain-run", line) == \
-            comparable(rank, job.folder / "torchrun", line)
+        mine, their = (comparable(of_rank, job.folder / program, line)
+                       for of_rank, program in ((our_ranks[name], "dtrain-run"), (rank, "torchrun")))
+        mine_env, their_env = mine.pop("env"), their.pop("env")
+        assert {key: (mine_env.get(key), their_env.get(key)) for key in mine_env.keys() | their_env.keys()
+                if mine_env.get(key) != their_env.get(key)} == {}, "(dtrain-run, torchrun)"
+        assert mine == their
 
 
 def test_lines_are_many():
