@@ -24,9 +24,9 @@ static_assert(max_event_text * 6 + 1000 < 4096);
 static_assert(max_text_beside_error * 6 + max_event_error + 1000 < 4000);
 constexpr std::size_t max_line = 4000;
 
-constexpr std::array<std::string_view, 15> kind_names{
-    "started", "exited", "stopped", "done",   "issue",      "port_taken", "warning",  "idle",
-    "active",  "output", "alive",   "stacks", "stacks_end", "gpus",       "gpu_error"};
+constexpr std::array<std::string_view, 16> kind_names{
+    "started", "exited", "stopped", "done",   "issue",      "port_taken", "warning", "idle",
+    "active",  "output", "alive",   "stacks", "stacks_end", "gpus",       "console", "gpu_error"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit, since events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
@@ -138,6 +138,7 @@ std::string to_sentence(const Event& event) {
         case Event::Kind::issue:
         case Event::Kind::port_taken:
         case Event::Kind::warning:
+        case Event::Kind::console:
         case Event::Kind::gpu_error:
             return fmt::format("{}: {}", who, event.text);
         case Event::Kind::idle:

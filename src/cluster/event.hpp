@@ -29,6 +29,7 @@ struct Event {
         stacks,      ///< `text`: the next piece of the requested stacks
         stacks_end,  ///< the stacks are complete; `text`: the file on its node that has them, "" for none
         gpus,        ///< GPU usage until the program ended; `text`: report::gpus_text()
+        console,     ///< `text`: the next piece of a program's stderr, for the launcher's
         gpu_error,   ///< the kernel of its node logged a GPU error; `text`
     };
 

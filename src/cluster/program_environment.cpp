@@ -124,6 +124,21 @@ void set_torch(Environment& out, const ProgramContext& context) {
                  context.endpoints.master_port > 0 ? std::to_string(context.endpoints.master_port) : "");
 }
 
+/// The rest of what torchrun sets.
+void set_torchrun(Environment& out, const TorchJob& job, const Identity& id) {
+    if (job.virtual_local_rank) out.set("LOCAL_RANK", "0");
+    out.set("GROUP_WORLD_SIZE", std::to_string(id.nodes));
+    out.set("ROLE_NAME", job.role);
+    out.set("ROLE_RANK", std::to_string(id.rank));
+    out.set("ROLE_WORLD_SIZE", std::to_string(id.size));
+    out.set("TORCHELASTIC_MAX_RESTARTS", std::to_string(job.max_restarts));
+    out.set("TORCHELASTIC_RUN_ID", job.run_id);
+    // Rank 0 opens the store at MASTER_PORT itself.
+    out.set("TORCHELASTIC_USE_AGENT_STORE", "False");
+    if (!out.has("TORCHELASTIC_RESTART_COUNT")) out.set("TORCHELASTIC_RESTART_COUNT", "0");
+    if (!out.has("TORCH_NCCL_ASYNC_ERROR_HANDLING")) out.set("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+}
+
 void set_compute_resources(Environment& out, const ProgramContext& context) {
     if (out.get_or("OMP_NUM_THREADS", "").empty() || pbs_thread_count_too_high(out, context.threads))
         out.set("OMP_NUM_THREADS", std::to_string(context.threads));
@@ -148,6 +163,7 @@ Environment program_environment(const Environment& inherited, const ProgramConte
     set_or_unset(out, "PADDLE_LOG_DIR", context.log_dir);
     set_gloo(out, context);
     set_torch(out, context);
+    if (context.torch) set_torchrun(out, *context.torch, context.identity);
     set_compute_resources(out, context);
     return out;
 }

@@ -11,6 +11,7 @@
 
 #include "cluster/endpoints.hpp"
 #include "cluster/server_job.hpp"
+#include "cluster/torch_job.hpp"
 
 namespace dtrain::cluster {
 
@@ -27,11 +28,12 @@ struct ProgramContext {
     std::vector<int> selected_devices = {};  ///< indices of this rank's devices in the visible list
     /// CUDA_VISIBLE_DEVICES of a program with devices; "": it stays unchanged.
     std::string cuda_visible_devices = {};
-    int threads = 1;                   ///< OMP_NUM_THREADS if the user set none
-    std::string log_dir = {};          ///< absolute
-    std::string gloo_fs_path = {};     ///< a folder that only this job uses, for PADDLE_GLOO_FS_PATH
-    std::string backup_env_path = {};  ///< PADDLE_BACKUP_ENV_PATH if such a file was written, else empty
-    std::string pod_name = {};         ///< six letters, one per node
+    int threads = 1;                     ///< OMP_NUM_THREADS if the user set none
+    std::string log_dir = {};            ///< absolute
+    std::string gloo_fs_path = {};       ///< a folder that only this job uses, for PADDLE_GLOO_FS_PATH
+    std::string backup_env_path = {};    ///< PADDLE_BACKUP_ENV_PATH if such a file was written, else empty
+    std::string pod_name = {};           ///< six letters, one per node
+    std::optional<TorchJob> torch = {};  ///< of a job that dtrain-run started
 };
 
 /// The complete environment of a rank's program: `inherited` plus Paddle's variables of the rank's mode (both

@@ -106,6 +106,7 @@ void RankContract::write(Environment& environment) const {
     for (const auto& [name, field] : texts)
         if (this->*field) environment.set(name, *(this->*field));
     if (heartbeat) environment.set(heartbeat_s, std::to_string(heartbeat->count()));
+    if (torch) torch->write(environment);
     if (node_program) set_long(environment, program, shell_line(*node_program));
 }
 
@@ -120,6 +121,7 @@ RankContract RankContract::read(const Environment& environment) {
         refuse(mode, *contract.run_mode, fmt::format("{}", fmt::join(modes, ", ")));
     if (const auto seconds = environment.get_int(heartbeat_s))
         contract.heartbeat = std::chrono::seconds(*seconds);
+    contract.torch = TorchJob::read(environment);
     if (const auto line = get_long(environment, program)) contract.node_program = args_in(*line);
     return contract;
 }

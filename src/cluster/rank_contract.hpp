@@ -9,6 +9,8 @@
 
 #include <dtrain/environment.hpp>
 
+#include "cluster/torch_job.hpp"
+
 namespace dtrain::cluster {
 
 /// What the launchers of a job tell dtrain-worker about its rank, besides who it is (identify()), where the
@@ -32,6 +34,8 @@ struct RankContract {
     std::optional<std::string> visible_gpus;  ///< for the programs of each node, as join_node_fields() has it
     std::optional<std::string> working_folder;      ///< of nodes without a launcher of their own
     std::optional<std::chrono::seconds> heartbeat;  ///< interval; 0: none
+
+    std::optional<TorchJob> torch;  ///< of a job that dtrain-run started
 
     // From the launcher of the rank's own node, if the job has one on each.
     std::optional<std::vector<std::string>> node_program;  ///< the command of its ranks

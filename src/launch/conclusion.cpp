@@ -6,6 +6,8 @@
 #include <set>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <dtrain/version.hpp>
 
 #include "base/files.hpp"
@@ -19,6 +21,10 @@
 
 namespace dtrain::launch {
 namespace {
+
+std::string launcher_of(const Options& options) {
+    return options.torch ? "dtrain-run" : "dtrain-launch";
+}
 
 std::vector<std::size_t> silent_nodes(const Plan& plan, const JobState& job) {
     const auto silent = job.silent();
@@ -66,7 +72,7 @@ Conclusion::Conclusion(const Plan& plan, const Options& options, const Environme
       environment_(environment),
       restarts_(restarts),
       page_(page),
-      info_(info_of(plan, host_name())) {
+      info_(info_of(plan, host_name(), options.torch ? std::optional(restarts) : std::nullopt)) {
     for (const auto& rank : info_) log_begins_.push_back(options.log_overwrite ? 0 : size_or_zero(rank.log));
     if (page_ != nullptr) page_->begin(places_of(plan, info_), page_info(plan, options), run_record(plan));
 }
@@ -77,6 +83,7 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
         machine_info.push_back(kills->to_sentence());
     if (const auto reached = pids_watch_.reached_since()) machine_info.push_back(*reached);
     Ending ending{.engine = plan_.engine,
+                  .launcher = launcher_of(options_),
                   .engine_status = ended.engine_status,
                   .asked_to_stop_by = ended.asked_to_stop_by,
                   .killed_at_once = ended.killed_at_once,
@@ -104,7 +111,10 @@ FailureReport Conclusion::report_of(const Watched& ended, const Ending& ending) 
     const auto log_tail = [&](int rank) {
         const auto number = static_cast<std::size_t>(rank);
         const auto& sent = ended.job.output_of(rank);  // a rank of another node has sent its output
-        return sent.empty() ? tail_of(info_[number].log, log_begins_[number]) : sent;
+        if (!sent.empty()) return sent;
+        const auto tail = tail_of(info_[number].log, log_begins_[number]);
+        const auto& other = info_[number].other_log;
+        return tail.empty() && !other.empty() ? tail_of(other, 0) : tail;
     };
     return redacted(examine(ended.job, ending, info_, log_tail),
                     KnownSecrets(environment_, options_.script_arguments));
@@ -125,7 +135,7 @@ JobOutcome Conclusion::draw(
     else if (options_.report)
         write_report_file(*options_.report, report_json(report), static_cast<mode_t>(options_.log_mode));
     const auto text = report_text(report);
-    if (!text.empty()) write_all(STDERR_FILENO, "dtrain-launch: " + text);
+    if (!text.empty()) write_all(STDERR_FILENO, fmt::format("{}: {}", launcher_of(options_), text));
     return {.status = report.status,
             .stopped_by = ended.asked_to_stop_by,
             .commanded_to_stop = ended.commanded_to_stop,

@@ -90,7 +90,7 @@ class Launch {
           given_(variables_for_programs(options_, environment)),
           environment_(with_given(environment, given_)),
           elastic_(elastic_settings(options_, environment)),
-          planner_(options_, environment_, elastic_.has_value()) {
+          planner_(options_, environment_, elastic_ || options_.torch) {
         options_ = planner_.options();
         if (options_.metrics_port)
             metrics_address_ = scrape::parse_listen_address(metrics_option, *options_.metrics_port);
@@ -413,7 +413,11 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
         return run_elastic_command(*command, parsed.options);
     if (!parsed.options.check && runs_once_on_cloud(parsed.options, environment))
         return run_once_on_cloud(parsed.options, environment);
-    return Launch(std::move(parsed.options), environment).run();
+    return run_job(std::move(parsed.options), environment);
+}
+
+int run_job(Options options, const Environment& environment) {
+    return Launch(std::move(options), environment).run();
 }
 
 }  // namespace dtrain::launch

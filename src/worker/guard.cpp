@@ -41,7 +41,7 @@ struct Command {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
     ::dup2(program.output.get(), STDOUT_FILENO);
-    ::dup2(program.output.get(), STDERR_FILENO);
+    ::dup2(program.errors.valid() ? program.errors.get() : program.output.get(), STDERR_FILENO);
 
     const int error = ExecImage(program.argv, program.environment).become(program.executable.c_str());
     [[maybe_unused]] const auto ignored = ::write(error_pipe, &error, sizeof error);
@@ -81,9 +81,9 @@ class GuardLoop {
         ::prctl(PR_SET_NAME, "dtrain-guard");
         const int null = ::open("/dev/null", O_RDWR);
         for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
-        const int output = program_.output.get();
+        const int output = program_.output.get(), errors = program_.errors.get();
         for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd)
-            if (fd != socket_ && fd != output) ::close(fd);
+            if (fd != socket_ && fd != output && fd != errors) ::close(fd);
     }
 
     /// False if no process can be created.
@@ -102,6 +102,7 @@ class GuardLoop {
             event.kind = GuardEvent::Kind::cannot_execute;
         tell(event);
         program_.output.reset();
+        program_.errors.reset();
         return true;
     }
 

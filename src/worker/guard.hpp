@@ -25,7 +25,8 @@ struct GuardedProgram {
     std::string executable;  ///< path to execute
     std::vector<std::string> argv;
     Environment environment;
-    FileDescriptor output;  ///< the program's stdout and stderr
+    FileDescriptor output;  ///< the program's stdout and, if it has no `errors`, its stderr
+    FileDescriptor errors;  ///< the program's stderr
     std::chrono::milliseconds grace{0};
 };
 

@@ -21,7 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t files_on_disk = 2;  // the log and its predecessor
+constexpr std::chrono::milliseconds patience{200};  // with a line that does not end
+constexpr std::size_t files_on_disk = 2;            // the log and its predecessor
 
 off_t size_of(const FileDescriptor& file) {
     struct stat info {};
@@ -34,10 +35,14 @@ FileDescriptor open_for_reading(const std::filesystem::path& path) {
 
 }  // namespace
 
-LogFollower::LogFollower(std::filesystem::path log, int console, std::string prefix)
+Console Console::of(int fd) {
+    return {.fd = fd, .write = [fd](std::string_view text) { return write_all(fd, text); }};
+}
+
+LogFollower::LogFollower(std::filesystem::path log, Console console, ConsoleStyle style)
     : log_(std::move(log)),
-      console_(console),
-      prefix_(std::move(prefix)),
+      console_(std::move(console)),
+      style_(std::move(style)),
       watch_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
     files_.push_back(open_for_reading(log_));
     shown_ = size_of(files_.front());
@@ -87,8 +92,8 @@ void LogFollower::begin_next_file() {
 
 void LogFollower::write_piece() {
     if (const auto skipped = std::exchange(skipped_, 0); skipped > 0) {
-        show(fmt::format("\n{}[dtrain-worker: {} bytes are not shown, the console is too slow]\n", prefix_,
-                         skipped));
+        show(fmt::format("\n{}[dtrain-worker: {} bytes are not shown, the console is too slow]\n",
+                         style_.prefix, skipped));
         return;
     }
     // A pipe that polls writable accepts PIPE_BUF bytes without blocking.
@@ -102,14 +107,39 @@ void LogFollower::write_piece() {
         pending_ = false;
 }
 
-void LogFollower::show_lines(std::string_view bytes) {
-    if (prefix_.empty()) {
-        if (show(bytes)) shown_ += static_cast<off_t>(bytes.size());
-        return;
-    }
+/// Whether nothing will follow in this file.
+bool LogFollower::is_complete(std::string_view bytes) const {
     const bool to_the_end = shown_ + static_cast<off_t>(bytes.size()) >= size_of(files_.front());
-    const bool complete = to_the_end && (draining_ || files_.size() > 1);
-    const auto lines = prefixed_lines(bytes, prefix_, PIPE_BUF, complete);
+    return to_the_end && (draining_ || files_.size() > 1);
+}
+
+int LogFollower::ms_to_unfinished_line() const {
+    if (unfinished_ == 0) return -1;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(unfinished_since_ + patience - Clock::now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+/// A progress bar returns to the beginning of its line instead of ending it.
+void LogFollower::show_bytes(std::string_view bytes) {
+    if (style_.by_line && bytes.size() < PIPE_BUF && !is_complete(bytes)) {
+        const auto end = bytes.find_last_of("\n\r");
+        if (end != std::string_view::npos) {
+            bytes = bytes.substr(0, end + 1);
+        } else if (unfinished_ != bytes.size() || ms_to_unfinished_line() > 0) {
+            if (unfinished_ != bytes.size()) unfinished_since_ = Clock::now();
+            unfinished_ = bytes.size();
+            pending_ = false;
+            return;
+        }
+    }
+    unfinished_ = 0;
+    if (show(bytes)) shown_ += static_cast<off_t>(bytes.size());
+}
+
+void LogFollower::show_lines(std::string_view bytes) {
+    if (style_.prefix.empty()) return show_bytes(bytes);
+    const auto lines = prefixed_lines(bytes, style_.prefix, PIPE_BUF, is_complete(bytes));
     if (lines.taken == 0)
         pending_ = false;  // the rest of the line has not arrived yet
     else if (show(lines.text))
@@ -117,7 +147,7 @@ void LogFollower::show_lines(std::string_view bytes) {
 }
 
 bool LogFollower::show(std::string_view text) {
-    if (write_all(console_, text)) {
+    if (console_.write(text)) {
         last_progress_ = Clock::now();
         bytes_shown_ += text.size();
         return true;

@@ -20,6 +20,12 @@ std::filesystem::path folder_for(const Environment& environment, const std::file
 RankErrorFile::RankErrorFile(const Environment& environment, const std::filesystem::path& log_folder)
     : folder_(std::make_unique<TemporaryFolder>(folder_for(environment, log_folder))) {}
 
+RankErrorFile RankErrorFile::kept_in(const std::filesystem::path& folder) {
+    RankErrorFile out;
+    out.kept_in_ = folder;
+    return out;
+}
+
 void RankErrorFile::announce(Environment& program) const {
     // In a job inside a rank of another one, both are the other rank's.
     const auto torchs = program.get(torch_error_file_variable);
@@ -29,7 +35,7 @@ void RankErrorFile::announce(Environment& program) const {
 }
 
 std::filesystem::path RankErrorFile::path() const {
-    return std::filesystem::path(folder_->path()) / "error.json";
+    return (folder_ ? std::filesystem::path(folder_->path()) : kept_in_) / "error.json";
 }
 
 }  // namespace dtrain::worker

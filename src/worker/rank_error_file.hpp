@@ -21,6 +21,9 @@ class RankErrorFile {
     /// @throws std::system_error if it cannot be made there either
     RankErrorFile(const Environment& environment, const std::filesystem::path& log_folder);
 
+    /// A file that stays: error.json in `folder`, which only this attempt of this rank uses.
+    static RankErrorFile kept_in(const std::filesystem::path& folder);
+
     /// Sets DTRAIN_ERROR_FILE, and TORCHELASTIC_ERROR_FILE unless the user has set it.
     void announce(Environment& program) const;
 
@@ -29,7 +32,10 @@ class RankErrorFile {
     std::filesystem::path path() const;
 
   private:
+    RankErrorFile() = default;
+
     std::unique_ptr<TemporaryFolder> folder_;
+    std::filesystem::path kept_in_;  ///< in place of folder_
 };
 
 }  // namespace dtrain::worker

@@ -36,6 +36,7 @@
 #include "cluster/program_environment.hpp"
 #include "cluster/rank_contract.hpp"
 #include "cluster/slurm_binding.hpp"
+#include "cluster/torch_job.hpp"
 #include "scheduler/registry.hpp"
 #include "worker/binding.hpp"
 #include "worker/commands.hpp"
@@ -49,6 +50,7 @@
 #include "worker/setup_command.hpp"
 #include "worker/step_call.hpp"
 #include "worker/supervise.hpp"
+#include "worker/torch_console.hpp"
 #include "worker/wrapper_arg.hpp"
 
 namespace dtrain::worker {
@@ -108,18 +110,23 @@ class Rank {
         remove_leftovers_of_dead_jobs();
         // Keeps the ports reserved until just before the program starts.
         HeldPorts held;
-        std::filesystem::path log;
+        std::filesystem::path log, stdout_log;
         std::optional<RotatingLog> bounded_log;
         try {
             if (under_launcher_) enter_working_folder();
             program.executable = find_program(program.argv.front());
             servers_ = planned_server_job(inherited_, identity_, options_.role);
             log = log_path();
+            if (contract_.torch) stdout_log = log.parent_path() / cluster::torch_stdout_log;
             log_begin_ = options_.log.overwrite ? 0 : size_or_zero(log);
-            if (options_.log.max_size)
+            if (contract_.torch) {
+                program.output = open_log(stdout_log, options_.log);
+                program.errors = open_log(log, options_.log);
+            } else if (options_.log.max_size) {
                 bounded_log.emplace(log, options_.log);
-            else
+            } else {
                 program.output = open_log(log, options_.log);
+            }
             const auto planned = planned_endpoints(inherited_);
             endpoints_ = planned ? *planned : unplanned_endpoints(identity_, options_.start_port);
             held = HeldPorts::exactly(ports_of_rank(identity_, endpoints_, servers_));
@@ -145,7 +152,8 @@ class Rank {
                           .rank = identity_.rank,
                           .host = host_name(),
                           .cpus = mask_.to_string(),
-                          .console_prefix = console_prefix(),
+                          .other_log = stdout_log,
+                          .shown = shown_logs(log, stdout_log),
                           .commands_from = commands_from_,
                           .under_launcher = under_launcher_,
                           .heartbeat = heartbeat(),
@@ -255,13 +263,18 @@ class Rank {
     }
 
     std::filesystem::path log_path() const {
-        const auto folder = std::filesystem::absolute(contract_.node_log_folder.value_or(options_.log_dir));
+        auto folder = std::filesystem::absolute(contract_.node_log_folder.value_or(options_.log_dir));
+        if (contract_.torch) {
+            const auto attempt = inherited_.get_int("TORCHELASTIC_RESTART_COUNT").value_or(0);
+            folder /= cluster::torch_log_folder(attempt, identity_.local_rank);
+        }
         [[maybe_unused]] const auto open_log_reports = make_log_folders(folder);
-        return folder / log_name();
+        return folder / (contract_.torch ? cluster::torch_stderr_log : log_name());
     }
 
     /// A rank runs without one, too: its log still has the error.
     std::optional<RankErrorFile> error_file_for(const std::filesystem::path& log_folder) const {
+        if (contract_.torch) return RankErrorFile::kept_in(log_folder);
         try {
             return RankErrorFile(inherited_, log_folder);
         } catch (const std::system_error&) {
@@ -282,14 +295,25 @@ class Rank {
         return with_others ? fmt::format("[{}] ", identity_.rank) : "";
     }
 
+    std::vector<ShownLog> shown_logs(const std::filesystem::path& log,
+                                     const std::filesystem::path& stdout_log) const {
+        if (contract_.torch)
+            return shown_torch_logs(*contract_.torch, identity_, host_name(), stdout_log, log);
+        const auto prefix = console_prefix();
+        if (!prefix) return {};
+        return {{.log = log, .style = {.prefix = *prefix}}};
+    }
+
     Environment program_environment(const std::filesystem::path& log_dir) const {
         cluster::ProgramContext context{.identity = identity_,
                                         .endpoints = endpoints_,
                                         .servers = servers_,
                                         .rpc = contract_.run_mode == "rpc",
-                                        .backend = contract_.backend.value_or("")};
+                                        .backend = contract_.backend.value_or(""),
+                                        .torch = contract_.torch};
         for (const auto& rank : of_node_) context.devices_of_rank.push_back(rank.devices);
-        const auto view = view_of(visible_of_node(), assignment_.devices, servers_.has_value());
+        const auto view = view_of(visible_of_node(), assignment_.devices,
+                                  servers_ || (contract_.torch && contract_.torch->virtual_local_rank));
         context.selected_devices = view.positions;
         context.cuda_visible_devices = view.cuda_visible_devices;
         context.threads = assignment_.threads;
@@ -301,7 +325,9 @@ class Rank {
         auto variables = cluster::program_environment(inherited_, context);
         const bool too_long = !variables.has("PADDLE_TRAINER_ENDPOINTS");
         if (!servers_ && (too_long || (under_launcher_ && identity_.local_rank == 0))) {
-            const auto file = endpoints_file_in(log_dir);
+            // The run's folder, not the attempt's.
+            const auto file =
+                endpoints_file_in(contract_.torch ? log_dir.parent_path().parent_path() : log_dir);
             if (too_long) variables.set("DTRAIN_ENDPOINTS_FILE", file);
         }
         if (!working_folder_.empty()) variables.set("PWD", working_folder_);
@@ -368,6 +394,8 @@ class Rank {
     void report_output(Event event, const std::filesystem::path& log) const {
         event.kind = Event::Kind::output;
         event.text = tail_of(log, log_begin_);
+        if (event.text.empty() && contract_.torch)
+            event.text = tail_of(log.parent_path() / cluster::torch_stdout_log, 0);
         write_all(STDERR_FILENO, cluster::encode(event) + "\n");
     }
 

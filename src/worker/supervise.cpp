@@ -57,6 +57,18 @@ int earliest(std::initializer_list<int> limits) {
     return out;
 }
 
+/// The beginning of a text, at most `max` bytes; it does not end within a character of UTF-8.
+std::string_view beginning_of(std::string_view text, std::size_t max) {
+    if (text.size() <= max) return text;
+    constexpr std::size_t longest_character = 4;
+    const auto is_within = [&](std::size_t end) {
+        return (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80;
+    };
+    auto end = max;
+    while (end > max - longest_character && is_within(end)) --end;
+    return text.substr(0, end);
+}
+
 class Supervisor {
   public:
     explicit Supervisor(Supervision supervision)
@@ -65,7 +77,9 @@ class Supervisor {
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         ::signal(SIGPIPE, SIG_IGN);
-        if (job_.console_prefix) follower_.emplace(job_.log, STDOUT_FILENO, *job_.console_prefix);
+        for (const auto& shown : job_.shown)
+            followers_.emplace_back(
+                shown.log, shown.as_errors ? launchers_stderr() : Console::of(STDOUT_FILENO), shown.style);
         if (job_.bounded_log) take_output_through_a_pipe();
         grace_ = job_.program.grace;
         const auto visible = job_.program.environment.get("CUDA_VISIBLE_DEVICES");
@@ -84,7 +98,7 @@ class Supervisor {
             output_->take_rest();
             report_loss_once();
         }
-        if (follower_) follower_->drain();
+        for (auto& follower : followers_) follower.drain();
         const Event outcome = outcome_of(guard_ended_well);
         if (gave_way_ && outcome.kind == Event::Kind::stopped) {
             append_line(job_.log,
@@ -104,17 +118,31 @@ class Supervisor {
     void take_output_through_a_pipe() {
         output_.emplace(std::move(*job_.bounded_log));
         job_.program.output = output_->take_write_end();
-        if (follower_) output_->log().on_rotation([this] { follower_->note_rotation(); });
+        output_->log().on_rotation([this] {
+            for (auto& follower : followers_) follower.note_rotation();
+        });
+    }
+
+    /// What dtrain-launch shows on its stderr: mpirun's and srun's has the events.
+    Console launchers_stderr() {
+        const auto write = [this](std::string_view text) {
+            while (!text.empty()) {
+                const auto piece = beginning_of(text, cluster::max_event_text);
+                tell(Event::Kind::console, std::string(piece));
+                text.remove_prefix(piece.size());
+            }
+            return true;
+        };
+        return {.fd = STDERR_FILENO, .write = write};
     }
 
     void wait_for_something() {
         const bool watching = job_.hang_watch && program_ && !ended_ && !stop_signal_;
-        const bool console_needs_time = output_ && follower_ && follower_->needs_time();
+        const bool console_needs_time =
+            output_ && std::ranges::any_of(followers_, [](const auto& each) { return each.needs_time(); });
         const auto commands = commands_.sources();
-        std::array<pollfd, 10> sources{{
+        std::vector<pollfd> sources{
             {guard_->fd(), POLLIN, 0},
-            {follower_ ? follower_->growth_fd() : -1, POLLIN, 0},
-            {follower_ && follower_->wants_to_write() ? follower_->console_fd() : -1, POLLOUT, 0},
             {output_ && !console_needs_time ? output_->fd() : -1, POLLIN, 0},
             {watching ? job_.hang_watch->stacks_fd() : -1, POLLIN, 0},
             {job_.stacks ? job_.stacks->fd() : -1, POLLIN, 0},
@@ -122,26 +150,38 @@ class Supervisor {
             commands[0],
             commands[1],
             {xid_watch_.fd(), POLLIN, 0},
-        }};
+        };
+        const auto of_followers = sources.size();
+        int ms_to_unfinished_line = -1;
+        for (const auto& follower : followers_) {
+            sources.push_back({follower.growth_fd(), POLLIN, 0});
+            sources.push_back({follower.wants_to_write() ? follower.console_fd() : -1, POLLOUT, 0});
+            ms_to_unfinished_line = earliest({ms_to_unfinished_line, follower.ms_to_unfinished_line()});
+        }
         ::poll(sources.data(), sources.size(),
                earliest({commands_.ms_to_next_poll(),
                          console_needs_time ? static_cast<int>(LogFollower::timeout.count()) : -1,
                          watching ? job_.hang_watch->ms_to_next_poll() : -1, ms_to_heartbeat(),
-                         unwatched_console() ? poll_log_ms : -1}));
+                         unwatched_console() ? poll_log_ms : -1, ms_to_unfinished_line}));
         take_commands();
-        if (sources[1].revents != 0 || unwatched_console()) follower_->note_growth();
-        if (sources[2].revents != 0) follower_->write_piece();
-        if (sources[3].revents != 0) {
+        for (std::size_t index = 0; index < followers_.size(); ++index) {
+            auto& follower = followers_[index];
+            const auto* polled = &sources[of_followers + 2 * index];
+            if (polled[0].revents != 0 || follower.growth_fd() < 0 || follower.ms_to_unfinished_line() == 0)
+                follower.note_growth();
+            if (polled[1].revents != 0) follower.write_piece();
+        }
+        if (sources[1].revents != 0) {
             output_->take_piece();
             report_loss_once();
         }
-        if ((sources[9].revents & POLLIN) != 0)
+        if ((sources[7].revents & POLLIN) != 0)
             note_xids();
-        else if (sources[9].revents != 0)
+        else if (sources[7].revents != 0)
             xid_watch_.end();
         if (watching) check_for_hang();
-        if (sources[5].revents != 0) report_stacks();
-        if (sources[6].revents != 0) warn_of_gpus();
+        if (sources[3].revents != 0) report_stacks();
+        if (sources[4].revents != 0) warn_of_gpus();
         if (ms_to_heartbeat() == 0) {
             last_heartbeat_ = Clock::now();
             job_.report(new_event(Event::Kind::alive));
@@ -182,7 +222,9 @@ class Supervisor {
         return static_cast<int>(std::max<long>(left.count(), 0));
     }
 
-    bool unwatched_console() const { return follower_ && follower_->growth_fd() < 0; }
+    bool unwatched_console() const {
+        return std::ranges::any_of(followers_, [](const auto& each) { return each.growth_fd() < 0; });
+    }
 
     void report_loss_once() {
         const int error = output_->log().first_error();
@@ -208,8 +250,10 @@ class Supervisor {
 
     /// Includes what the console has shown: a program that waits for the console is not idle.
     std::uintmax_t output_so_far() {
-        if (output_) return output_->log().bytes_taken() + (follower_ ? follower_->bytes_shown() : 0);
-        return size_or_zero(job_.log);
+        if (!output_) return size_or_zero(job_.log) + size_or_zero(job_.other_log);
+        auto bytes = output_->log().bytes_taken();
+        for (const auto& follower : followers_) bytes += follower.bytes_shown();
+        return bytes;
     }
 
     void take_event() {
@@ -358,7 +402,7 @@ class Supervisor {
     std::optional<GpuInspection> gpu_inspection_;
     std::optional<topology::GpuWatch> gpu_watch_;
     Commands commands_;
-    std::optional<LogFollower> follower_;
+    std::vector<LogFollower> followers_;
     std::optional<PipedLog> output_;
     std::optional<Guard> guard_;
     std::optional<pid_t> program_;

@@ -7,16 +7,25 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cluster/event.hpp"
 #include "worker/commands.hpp"
 #include "worker/guard.hpp"
 #include "worker/hang_watch.hpp"
+#include "worker/log_follower.hpp"
 #include "worker/rank_error_file.hpp"
 #include "worker/rotating_log.hpp"
 #include "worker/stacks_on_demand.hpp"
 
 namespace dtrain::worker {
+
+/// A log that is copied to the console while it grows.
+struct ShownLog {
+    std::filesystem::path log;
+    ConsoleStyle style;
+    bool as_errors = false;  ///< on dtrain-launch's stderr; not set: on this process's stdout
+};
 
 struct Supervision {
     GuardedProgram program;                  ///< its output is not set if there is a bounded_log
@@ -25,8 +34,9 @@ struct Supervision {
     int rank = 0;
     std::string host;
     std::string cpus;  ///< the program's affinity mask
-    /// If set, the output is shown on the console, each line with this prefix; empty: byte for byte.
-    std::optional<std::string> console_prefix;
+    std::filesystem::path
+        other_log;                ///< where its stdout is, if `log` has its stderr only; "": there is none
+    std::vector<ShownLog> shown;  ///< what is on the console
     Commands::Source commands_from = Commands::Source::signals;
     bool under_launcher = false;             ///< dtrain-launch receives events and decides when workers leave
     std::chrono::milliseconds heartbeat{0};  ///< interval of heartbeats; 0: none are sent

@@ -118,6 +118,34 @@ TEST(ProgramEnvironment, NumbersTheNodesOfALargerJob) {
     EXPECT_EQ(out.get("MASTER_ADDR"), "n01");
 }
 
+TEST(ProgramEnvironment, DtrainRunAddsTheRestOfTorchruns) {
+    auto context = context_of(3, 4);
+    context.identity.local_rank = 1;
+    context.identity.nodes = 2;
+    EXPECT_FALSE(program_environment({}, context).has("TORCHELASTIC_RUN_ID"));
+    context.torch = TorchJob{.role = "trainer", .run_id = "77", .max_restarts = 2};
+    const auto out = program_environment({{"DTRAIN_TORCH_JOB", "{}"}}, context);
+    const Variables expected{{"GROUP_WORLD_SIZE", "2"},
+                             {"ROLE_NAME", "trainer"},
+                             {"ROLE_RANK", "3"},
+                             {"ROLE_WORLD_SIZE", "4"},
+                             {"LOCAL_RANK", "1"},
+                             {"TORCHELASTIC_MAX_RESTARTS", "2"},
+                             {"TORCHELASTIC_RESTART_COUNT", "0"},
+                             {"TORCHELASTIC_RUN_ID", "77"},
+                             {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+                             {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"}};
+    for (const auto& [name, value] : expected) EXPECT_EQ(out.get(name), value) << name;
+    EXPECT_FALSE(out.has("DTRAIN_TORCH_JOB"));
+
+    context.torch->virtual_local_rank = true;
+    const auto kept = program_environment(
+        {{"TORCHELASTIC_RESTART_COUNT", "1"}, {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "3"}}, context);
+    EXPECT_EQ(kept.get("LOCAL_RANK"), "0");
+    EXPECT_EQ(kept.get("TORCHELASTIC_RESTART_COUNT"), "1");
+    EXPECT_EQ(kept.get("TORCH_NCCL_ASYNC_ERROR_HANDLING"), "3");
+}
+
 TEST(ProgramEnvironment, RemovesProxiesAndDtrainsOwn) {
     const auto out = program_environment({{"http_proxy", "p"},
                                           {"https_proxy", "p"},

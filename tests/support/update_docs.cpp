@@ -7,6 +7,7 @@
 #include "base/env_table.hpp"
 #include "base/files.hpp"
 #include "launch/options/compatibility.hpp"
+#include "launch/torchrun/torchrun_page.hpp"
 
 int main(int argc, char** argv) {
     if (argc != 2) {
@@ -16,5 +17,6 @@ int main(int argc, char** argv) {
     const std::filesystem::path docs = argv[1];
     dtrain::replace_file(docs / "environment.md", dtrain::env_table_markdown());
     dtrain::replace_file(docs / "compatibility.md", dtrain::launch::compatibility_markdown());
+    dtrain::replace_file(docs / "torchrun.md", dtrain::launch::torchrun::torchrun_markdown());
     return 0;
 }

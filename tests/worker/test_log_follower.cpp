@@ -81,6 +81,33 @@ TEST_F(LogFollowerTest, ShowsLinesAsTheyCome) {
     }
 }
 
+TEST_F(LogFollowerTest, LinesAreNotSplitWhereProgramsMix) {
+    LogFollower follower(folder_ / "workerlog.0", Console::of(console_.write_end.get()), {.by_line = true});
+    const auto shown_after = [&](std::string_view piece) {
+        append(piece);
+        EXPECT_TRUE(wait_readable(follower.growth_fd()));
+        work(follower);
+        std::string shown(100, '\0');
+        if (!polls(console_.read_end.get(), POLLIN)) return std::string();
+        const auto got = ::read(console_.read_end.get(), shown.data(), shown.size());
+        return shown.substr(0, static_cast<std::size_t>(got));
+    };
+    EXPECT_EQ(shown_after("one\ntw"), "one\n");
+    EXPECT_EQ(shown_after("o\n"), "two\n");
+    EXPECT_EQ(follower.ms_to_unfinished_line(), -1);
+    EXPECT_EQ(shown_after("\r 10 %"), "\r") << "a progress bar begins its line anew";
+    EXPECT_EQ(shown_after("\r 20 %"), " 10 %\r");
+    EXPECT_GE(follower.ms_to_unfinished_line(), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(follower.ms_to_unfinished_line() + 1));
+    EXPECT_EQ(follower.ms_to_unfinished_line(), 0);
+    follower.note_growth();
+    work(follower);
+    follower.drain();
+    console_.write_end.reset();
+    EXPECT_EQ(read_to_end(console_.read_end.get()), " 20 %")
+        << "a line that does not go on is shown all the same";
+}
+
 TEST_F(LogFollowerTest, PassesBytesExactlyThroughASlowPipe) {
     const auto bytes = random_bytes(300'000);  // several pipes full
     LogFollower follower(folder_ / "workerlog.0", console_.write_end.get());

@@ -43,6 +43,7 @@ class Supervise : public testing::Test {
         std::chrono::milliseconds hang_timeout{0};
         bool orders_on_stdin = false;
         bool has_error_file = false;
+        bool stderr_apart = false;  ///< the log is that of stderr, and both streams are shown
     };
 
     void start(const std::string& script) { start(script, How{}); }
@@ -59,6 +60,12 @@ class Supervise : public testing::Test {
         if (how.hang_timeout > 0s)
             hang_watch.emplace(how.hang_timeout, log().string() + ".stacks", 0600,
                                Environment{{"PATH", "/nowhere"}});
+        std::vector<ShownLog> shown;
+        if (how.console_prefix) shown = {{.log = log(), .style = {.prefix = *how.console_prefix}}};
+        if (how.stderr_apart) {
+            program.errors = std::exchange(program.output, open_log(stdout_log()));
+            shown = {{.log = stdout_log()}, {.log = log(), .as_errors = true}};
+        }
         program.executable = how.executable;
         std::fflush(nullptr);
         pid_ = ::fork();
@@ -79,7 +86,8 @@ class Supervise : public testing::Test {
                                .rank = 3,
                                .host = "n1",
                                .cpus = "0-1",
-                               .console_prefix = how.console_prefix,
+                               .other_log = how.stderr_apart ? stdout_log() : std::filesystem::path(),
+                               .shown = shown,
                                .commands_from = how.orders_on_stdin ? Commands::Source::signals_and_stdin
                                                                     : Commands::Source::signals,
                                .under_launcher = how.under_launcher,
@@ -102,6 +110,7 @@ class Supervise : public testing::Test {
     }
 
     std::filesystem::path log() const { return folder_ / "workerlog.3"; }
+    std::filesystem::path stdout_log() const { return folder_ / "stdout.log"; }
 
     /// Waits until the program has written these lines.
     void wait_for_log(const std::string& text) const {
@@ -289,6 +298,27 @@ TEST_F(Supervise, TheLogIsShownByteForByte) {
     start("printf 'one\\ntwo\\000\\377'; head -c 200000 /dev/zero; echo end", {.console_prefix = ""});
     EXPECT_EQ(console(), std::string("one\ntwo\0\xff", 9) + std::string(200'000, '\0') + "end\n");
     EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, StderrApartIsShownByTheLauncher) {
+    // 600 letters of two bytes: a message has at most 500 bytes, and whole letters.
+    start("echo out; echo err >&2; i=0; while [ $i -lt 600 ]; do printf '\\303\\251'; i=$((i + 1)); done >&2",
+          {.stderr_apart = true});
+    EXPECT_EQ(console(), "out\n");
+    expect_started();
+    std::string shown;
+    auto event = next_event();
+    for (; event.kind == EventKind::console; event = next_event()) {
+        EXPECT_LE(event.text.size(), 500U);
+        shown += event.text;
+    }
+    std::string expected = "err\n";
+    for (int letter = 0; letter < 600; ++letter) expected += "\303\251";
+    EXPECT_EQ(shown, expected);
+    EXPECT_EQ(event.kind, EventKind::done);
+    EXPECT_EQ(exit_status(), 0);
+    EXPECT_EQ(read_file(stdout_log()), "out\n");
+    EXPECT_EQ(read_file(log()), expected);
 }
 
 TEST_F(Supervise, SeveralRanksOnOneConsoleHaveNames) {

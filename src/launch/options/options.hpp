@@ -11,7 +11,20 @@
 
 #include <dtrain/environment.hpp>
 
+#include "cluster/torch_job.hpp"
+
 namespace dtrain::launch {
+
+/// What dtrain-run asks for beyond the options of dtrain-launch.
+struct TorchRun {
+    cluster::TorchJob job;
+    std::vector<std::string> interpreter;  ///< to put before the script: python3 -u
+    bool script_is_file = true;            ///< and not a module
+    bool needs_gpus = false;               ///< a node without GPUs is an error
+    std::optional<int> master_port;        ///< MASTER_PORT; not set: a free one
+
+    friend bool operator==(const TorchRun&, const TorchRun&) = default;
+};
 
 /// A dtrain-launch command line, completed from settings files and variables. The table of options
 /// (option_table.cpp) explains each field.
@@ -94,6 +107,7 @@ struct Options {
 
     std::string script;
     std::vector<std::string> script_arguments;
+    std::optional<TorchRun> torch;  ///< only if dtrain-run starts the job
 
     friend bool operator==(const Options&, const Options&) = default;
 };

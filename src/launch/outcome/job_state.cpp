@@ -22,6 +22,7 @@ void JobState::take(const Event& event) {
         case Event::Kind::alive:
         case Event::Kind::stacks:
         case Event::Kind::stacks_end:
+        case Event::Kind::console:
             break;
         case Event::Kind::output:
             rank.output = event.text;

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/outcome/rank_info.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "cluster/torch_job.hpp"
 #include "launch/backend/registry.hpp"
 
 namespace dtrain::launch {
@@ -23,23 +26,33 @@ std::vector<int> first_ranks_of_nodes(const Plan& plan) {
     return ranks;
 }
 
-std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name) {
+std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name,
+                              std::optional<int> torch_attempt) {
     std::vector<RankInfo> info(static_cast<std::size_t>(plan.size()));
     const auto names = backend_named(plan.engine).node_names(plan);
     for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
         const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
         const auto& log_dir = plan.nodes[node].log_dir.empty() ? plan.log_dir : plan.nodes[node].log_dir;
-        for (const auto& rank : plan.nodes[node].ranks)
-            info[static_cast<std::size_t>(rank.rank)] = {
-                .role = to_string(rank.role),
-                .number = rank.index,
-                .node = plan.nodes[node].host,
-                .host = is_here ? own_name : plan.nodes[node].host,
-                .is_here = is_here,
-                .local_rank = rank.local_rank,
-                .gpus = rank.gpus,
-                .log = fmt::format("{}/{}", log_dir, cluster::log_name(rank.role, rank.index)),
-                .backend_name = names[node]};
+        for (const auto& rank : plan.nodes[node].ranks) {
+            auto log = fmt::format("{}/{}", log_dir, cluster::log_name(rank.role, rank.index));
+            std::string other_log;
+            if (torch_attempt) {
+                const auto folder =
+                    fmt::format("{}/{}", log_dir, cluster::torch_log_folder(*torch_attempt, rank.local_rank));
+                log = fmt::format("{}/{}", folder, cluster::torch_stderr_log);
+                other_log = fmt::format("{}/{}", folder, cluster::torch_stdout_log);
+            }
+            info[static_cast<std::size_t>(rank.rank)] = {.role = to_string(rank.role),
+                                                         .number = rank.index,
+                                                         .node = plan.nodes[node].host,
+                                                         .host = is_here ? own_name : plan.nodes[node].host,
+                                                         .is_here = is_here,
+                                                         .local_rank = rank.local_rank,
+                                                         .gpus = rank.gpus,
+                                                         .log = std::move(log),
+                                                         .other_log = std::move(other_log),
+                                                         .backend_name = names[node]};
+        }
     }
     return info;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ std::set<int> service_ranks_of(const Plan& plan);
 std::vector<int> first_ranks_of_nodes(const Plan& plan);
 
 /// @param own_name host name of this machine
-std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name);
+/// @param torch_attempt of a job that dtrain-run started: the number of this attempt
+std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name,
+                              std::optional<int> torch_attempt = std::nullopt);
 
 }  // namespace dtrain::launch

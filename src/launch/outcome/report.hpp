@@ -28,6 +28,7 @@ struct RankInfo {
     int local_rank = 0;
     std::vector<std::string> gpus;  ///< ids as shown to users; empty: none
     std::string log;                ///< absolute path
+    std::string other_log;          ///< of its stdout, if `log` has its stderr only; "": there is none
     std::string backend_name;       ///< its node's name in the launch backend
     friend bool operator==(const RankInfo&, const RankInfo&) = default;
 };
@@ -35,6 +36,7 @@ struct RankInfo {
 /// What is known once all processes of a start have ended, besides the ranks' events.
 struct Ending {
     std::string engine = "mpirun";
+    std::string launcher = "dtrain-launch";  ///< the program that the user started
     ExitStatus engine_status;
     int asked_to_stop_by = 0;     ///< the signal that dtrain-launch got; 0: none
     bool killed_at_once = false;  ///< by a second signal, without grace time

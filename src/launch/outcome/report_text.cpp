@@ -173,7 +173,8 @@ std::string rest_of_the_job(const FailureReport& report) {
     std::string text;
     const auto by_us = those(report.stopped, How::stopped_by_us);
     const auto by_others = those(report.stopped, How::stopped_by_others);
-    if (!by_us.empty()) text += fmt::format("then stopped by dtrain-launch: {}\n", list_of(by_us));
+    if (!by_us.empty())
+        text += fmt::format("then stopped by {}: {}\n", report.ending.launcher, list_of(by_us));
     std::vector<RankEnd> notable;
     const auto has_new_error = [&](const auto& end) { return !new_error(end, report).empty(); };
     std::copy_if(by_us.begin(), by_us.end(), std::back_inserter(notable),
@@ -196,6 +197,7 @@ std::string rest_of_the_job(const FailureReport& report) {
 /// Paddle's ABORT line, once for each kind of process that failed, the cause first.
 std::string abort_lines(const FailureReport& report) {
     std::string text;
+    if (report.ending.launcher != Ending().launcher) return text;
     for (const auto& role : report.roles) {
         std::vector<int> numbers;
         for (const auto& end : report.failed)

@@ -158,6 +158,8 @@ CollectiveAddresses collective_addresses(const PlanInput& input, const Nodes& no
     const bool chosen = !cloud && !input.options.start_port;
     const auto with_ports = [&](cluster::Endpoints endpoints) {
         use_given_master(input.options, endpoints);
+        if (const auto& torch = input.options.torch; torch && torch->master_port)
+            endpoints.master_port = *torch->master_port;
         return CollectiveAddresses{.endpoints = std::move(endpoints), .free_ports = chosen};
     };
     if (chosen && nodes.hosts.size() == 1 && (nodes.own || !input.allocation))

@@ -35,6 +35,13 @@ std::vector<std::vector<VisibleGpu>> deal_devices(const std::vector<VisibleGpu>&
     return dealt;
 }
 
+std::vector<VisibleGpu> first_for_each(const std::vector<VisibleGpu>& visible, std::optional<int> processes) {
+    if (!processes) return visible;
+    const auto count = static_cast<std::size_t>(*processes);
+    if (count > visible.size()) return {};
+    return {visible.begin(), visible.begin() + *processes};
+}
+
 std::vector<VisibleGpu> first_gpus(const std::string& count, const std::vector<VisibleGpu>& visible) {
     const auto number = parse_int(trimmed(count));
     if (!number || *number < 1)

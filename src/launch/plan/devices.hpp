@@ -15,6 +15,11 @@ namespace dtrain::launch {
 std::vector<topology::VisibleGpu> first_gpus(const std::string& count,
                                              const std::vector<topology::VisibleGpu>& visible);
 
+/// torchrun's meaning of GPUs: rank n uses the n-th visible one. Those of `processes` ranks, all without a
+/// number, none if there are too few: the ranks are CPU ranks then. Pure.
+std::vector<topology::VisibleGpu> first_for_each(const std::vector<topology::VisibleGpu>& visible,
+                                                 std::optional<int> processes);
+
 /// The devices of each rank of a node: one device per rank, or `devices` split into contiguous equal parts
 /// for `processes` ranks; without devices, `processes` CPU ranks (default: one). Pure.
 /// @throws UsageError if `processes` does not divide the number of devices.

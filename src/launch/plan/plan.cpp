@@ -72,6 +72,8 @@ class PlanMaker {
             plan_.warnings = warnings_about(selected_);
         if (options_.backend == "nccl" && selected_.empty())
             throw UsageError("--backend nccl needs GPUs, and none is visible here; use gloo or auto");
+        if (options_.torch && options_.torch->needs_gpus && selected_.empty())
+            throw UsageError("--nproc-per-node gpu: no GPU is visible here; give a number, or cpu");
         if (options_.server_device == "gpu" && selected_.empty())
             throw UsageError("--server_device gpu needs GPUs, and none is visible here; use cpu");
     }
@@ -109,7 +111,8 @@ class PlanMaker {
     /// The other nodes report themselves which devices their ranks have.
     Plan of_joined_nodes() {
         plan_.own_node = 0;
-        auto dealt = deal_devices(selected_, options_.nproc_per_node);
+        auto dealt =
+            deal_devices(selected_, options_.torch ? processes_of_torch_run() : options_.nproc_per_node);
         plan_.endpoints = joined_endpoints(input_);
         int rank = 0;
         for (const auto& joined : input_.joined) {
@@ -217,6 +220,7 @@ class PlanMaker {
     /// The number of processes of a node; nothing: one for each GPU. One task per node is what users request
     /// from Slurm if a launcher starts the ranks.
     std::optional<int> processes_on(std::size_t node) const {
+        if (options_.torch) return processes_of_torch_run();
         if (options_.nproc_per_node || options_.gpus || !input_.allocation) return options_.nproc_per_node;
         const auto& nodes = input_.allocation->nodes;
         const bool ranks_were_asked_for =
@@ -232,9 +236,16 @@ class PlanMaker {
         return tasks;
     }
 
+    /// Without a number: one for each GPU, without GPUs one for each processor.
+    int processes_of_torch_run() const {
+        if (options_.nproc_per_node) return *options_.nproc_per_node;
+        return static_cast<int>(selected_.empty() ? input_.machine.allowed.count() : selected_.size());
+    }
+
     /// In the handbook's first spelling (Paddle 1.x) --gpus is a count.
     Devices selected() const {
         // Paddle's CPU-only mode, unless GPUs are asked for: torch trains on them over gloo, too.
+        if (options_.torch) return first_for_each(visible_, options_.nproc_per_node);
         if (!options_.gpus) return options_.backend == "gloo" ? Devices{} : visible_;
         if (input_.environment.has("PADDLE_NUM_TRAINERS")) return first_gpus(*options_.gpus, visible_);
         return topology::select_gpus(*options_.gpus, visible_, input_.machine);

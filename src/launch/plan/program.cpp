@@ -48,6 +48,22 @@ std::vector<std::string> program_for(const std::string& script, const std::vecto
     return argv;
 }
 
+std::vector<std::string> program_of_torch_run(const Options& options, const FileQuestions& files) {
+    auto argv = options.torch->interpreter;
+    if (argv.empty()) {
+        argv = {executable_for(options.script, files)};
+    } else {
+        if (!files.in_path(argv.front()))
+            throw UsageError(fmt::format(
+                "no Python: there is no \"{}\"; set PYTHON_EXEC, or give --no-python", argv.front()));
+        if (options.torch->script_is_file && !files.exists(options.script))
+            throw UsageError(fmt::format("training script \"{}\" not found", options.script));
+        argv.push_back(options.script);
+    }
+    append(argv, options.script_arguments);
+    return argv;
+}
+
 FileQuestions real_files(const Environment& environment) {
     return {.exists = [](const std::string& path) { return std::filesystem::is_regular_file(path); },
             .executable =
@@ -58,6 +74,7 @@ FileQuestions real_files(const Environment& environment) {
 }
 
 std::vector<std::string> program_of(const Options& options, const Environment& environment) {
+    if (options.torch) return program_of_torch_run(options, real_files(environment));
     return program_for(options.script, options.script_arguments, installed("libexec/dtrain/dtrain-native"),
                        real_files(environment));
 }

@@ -30,7 +30,12 @@ FileQuestions real_files(const Environment& environment);
 std::vector<std::string> program_for(const std::string& script, const std::vector<std::string>& arguments,
                                      const std::string& native_program, const FileQuestions& files);
 
-/// program_for() with this job's options and this machine's files.
+/// The same if dtrain-run starts the job: its interpreter, the script, the script's arguments.
+/// @pre options.torch
+/// @throws UsageError if there is no such interpreter, script or program
+std::vector<std::string> program_of_torch_run(const Options& options, const FileQuestions& files);
+
+/// Either of them with this job's options and this machine's files.
 std::vector<std::string> program_of(const Options& options, const Environment& environment);
 
 /// Absolute path of one of dtrain's own files, given relative to the prefix: "bin/dtrain-worker".

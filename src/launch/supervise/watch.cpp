@@ -259,6 +259,10 @@ class Watch {
     }
 
     void take_event(const cluster::Event& event) {
+        if (event.kind == cluster::Event::Kind::console) {
+            write_all(STDERR_FILENO, event.text);
+            return;
+        }
         result_.job.take(event);
         if (questions_ != nullptr) questions_->take(event, result_.job);
         if (options_.metrics != nullptr) options_.metrics->take(event, result_.job);

@@ -235,3 +235,33 @@ def test_launchers_that_know_nothing_of_each_other_are_warned_of_once(launchers)
     assert status == 0 and err.count("srun started 2 launchers") == 1 and "--ips" in err, err
     status, err = launchers.run("tell.py")
     assert status == 0 and "srun started" not in err, err
+
+
+RUN = LAUNCH.parent / "dtrain-run"
+
+
+@pytest.mark.parametrize("words", [
+    ["--rdzv-backend", "c10d", "--rdzv-endpoint", "node1:36700", "--rdzv-id", "77"],
+    ["--rdzv-endpoint", "node1:36700", "--rdzv-backend=c10d", "--max-restarts", "2"],
+], ids=["with a name", "restarts"])
+def test_dtrain_run_with_torchruns_options_on_every_node(launchers, words):
+    """As torchrun is used: srun starts one on each node, with the same command line."""
+    launchers.job.script("tell.py", TELL)
+    child = launchers.cluster.control.start("srun", "--quiet", "--nodelist=node1,node2", "--ntasks-per-node=1", RUN, "--nnodes", "2",
+                                            "--nproc-per-node", "2", *words, "tell.py", cwd=launchers.job.folder,
+                                            env=launchers.environment)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    ranks = sorted((ast.literal_eval(line) for line in out.splitlines()), key=lambda each: int(each["RANK"]))
+    assert [(each["RANK"], each["LOCAL_RANK"], each["GROUP_RANK"], each["WORLD_SIZE"], each["host"]) for each in ranks] == [
+        ("0", "0", "0", "4", "node1"), ("1", "1", "0", "4", "node1"), ("2", "0", "1", "4", "node2"), ("3", "1", "1", "4", "node2")]
+
+
+def test_dtrain_run_with_numbered_nodes_names_the_rank_that_fails(launchers):
+    launchers.job.script("fail.py", "import os, sys, time\nif os.environ['RANK'] == '3':\n    sys.exit(7)\ntime.sleep(1000)\n")
+    nodes = [launchers.cluster[number].start(RUN, "--nnodes", "2", "--node-rank", number - 1, "--master-addr", "node1", "--master-port",
+                                             "36701", "--nproc-per-node", "2", "fail.py", cwd=launchers.job.folder,
+                                             env=launchers.environment) for number in (2, 1)]
+    ends = [node.communicate(timeout=60) for node in nodes]
+    assert [node.returncode for node in nodes] == [7, 7], ends
+    assert "rank 3 on node2: the program ended with exit code 7" in ends[1][1]

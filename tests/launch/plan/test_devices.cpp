@@ -29,6 +29,13 @@ TEST(FirstGpus, ACountOfTheVisibleOnes) {
     EXPECT_THAT([] { first_gpus("5", last_four); }, refuses("4 are visible"));
 }
 
+TEST(FirstForEach, TheFirstOnesOrNoneIfTheyAreTooFew) {
+    EXPECT_EQ(first_for_each(last_four, 2), (Devices{last_four[0], last_four[1]}));
+    EXPECT_EQ(first_for_each(last_four, 4), last_four);
+    EXPECT_EQ(first_for_each(last_four, std::nullopt), last_four);
+    EXPECT_THAT(first_for_each(last_four, 5), IsEmpty());
+}
+
 TEST(DealDevices, OnePerProcessUnlessToldOtherwise) {
     EXPECT_EQ(deal_devices(last_four, std::nullopt),
               (std::vector<Devices>{{{"4", 4}}, {{"5", 5}}, {{"6", 6}}, {{"7", 7}}}));

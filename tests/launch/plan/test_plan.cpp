@@ -31,10 +31,7 @@ using Rows = std::vector<std::string>;
 
 constexpr int some_port = 50000;
 
-Plan plan_for(const std::string& words, const Environment& environment, const topology::Machine& machine) {
-    auto arguments = words.empty() ? std::vector<std::string>{} : split(words, ' ');
-    arguments.push_back("train.py");
-    const auto options = parse_options(arguments, environment).options;
+Plan plan_with(const Options& options, const Environment& environment, const topology::Machine& machine) {
     return make_plan({.options = options,
                       .environment = environment,
                       .machine = machine,
@@ -48,6 +45,12 @@ Plan plan_for(const std::string& words, const Environment& environment, const to
                                         return ports;
                                     },
                                 .exactly = [](const std::vector<int>&) {}}});
+}
+
+Plan plan_for(const std::string& words, const Environment& environment, const topology::Machine& machine) {
+    auto arguments = words.empty() ? std::vector<std::string>{} : split(words, ' ');
+    arguments.push_back("train.py");
+    return plan_with(parse_options(arguments, environment).options, environment, machine);
 }
 
 json planned(const std::string& words, const Environment& environment, const topology::Machine& machine) {
@@ -294,6 +297,41 @@ TEST(Plan, EachNodeCountsItsLocalRanksFrom0) {
         }
     EXPECT_THAT(ranks, ElementsAre(0, 1, 2, 3));
     EXPECT_THAT(local_ranks, ElementsAre(0, 1, 0, 1));
+}
+
+/// As dtrain-run plans it, which has torchrun's meaning of GPUs.
+json planned_for_torch(std::optional<int> processes, const Environment& environment,
+                       const topology::Machine& machine, TorchRun torch = {}) {
+    Options options{
+        .nproc_per_node = processes, .visible = "keep", .script = "train.py", .torch = std::move(torch)};
+    return json::parse(to_json(plan_with(options, environment, machine), {"mpirun"}, {}));
+}
+
+std::vector<std::string> gpus_of(const json& plan) {
+    std::vector<std::string> out;
+    for (const auto& rank : plan["nodes"][0]["ranks"]) out.push_back(join(rank["gpus"].get<Rows>(), ","));
+    return out;
+}
+
+TEST(Plan, RanksOfTorchHaveTheFirstGpus) {
+    const Environment last_four{{"CUDA_VISIBLE_DEVICES", "4,5,6,7"}};
+    const auto two = planned_for_torch(2, last_four, machines::eight_gpus());
+    EXPECT_THAT(gpus_of(two), ElementsAre("4", "5")) << "not all four, dealt out";
+    EXPECT_EQ(two["nodes"][0]["cuda_visible_devices"], "4,5,6,7") << "as torchrun leaves it";
+    EXPECT_THAT(gpus_of(planned_for_torch(std::nullopt, last_four, machines::eight_gpus())),
+                ElementsAre("4", "5", "6", "7"));
+    EXPECT_THAT(gpus_of(planned_for_torch(5, last_four, machines::eight_gpus())),
+                ElementsAre("", "", "", "", ""))
+        << "too few: CPU ranks";
+    EXPECT_EQ(planned_for_torch(std::nullopt, {}, machines::laptop())["nodes"][0]["ranks"].size(),
+              static_cast<std::size_t>(machines::laptop().allowed.count()));
+    EXPECT_THAT([] { planned_for_torch(std::nullopt, {}, machines::laptop(), {.needs_gpus = true}); },
+                refuses("--nproc-per-node gpu: no GPU is visible here"));
+}
+
+TEST(Plan, MasterPortOfTorchIsTheGivenOne) {
+    const Options options{.nproc_per_node = 2, .script = "train.py", .torch = TorchRun{.master_port = 29501}};
+    EXPECT_EQ(plan_with(options, {}, machines::laptop()).endpoints.master_port, 29501);
 }
 
 TEST(Plan, WithTheFirstPortGiven) {

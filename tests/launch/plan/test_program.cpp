@@ -49,6 +49,22 @@ TEST(ProgramFor, PythonScriptsRunUnbuffered) {
     EXPECT_THAT(program("dir/a b.py"), ElementsAre("python3", "-u", "dir/a b.py"));
 }
 
+TEST(ProgramFor, DtrainRunNamesItsInterpreter) {
+    const auto run = [](std::vector<std::string> interpreter, const std::string& script,
+                        bool script_is_file = true) {
+        Options options{.script = script, .script_arguments = {"--lr", "1"}};
+        options.torch = TorchRun{.interpreter = std::move(interpreter), .script_is_file = script_is_file};
+        return program_of_torch_run(options, files());
+    };
+    EXPECT_THAT(run({"date", "-u"}, "train.py"), ElementsAre("date", "-u", "train.py", "--lr", "1"));
+    EXPECT_THAT(run({"date", "-u", "-m"}, "package.train", false),
+                ElementsAre("date", "-u", "-m", "package.train", "--lr", "1"));
+    EXPECT_THAT(run({}, "tool"), ElementsAre("./tool", "--lr", "1"));
+    EXPECT_THAT([&] { run({"date", "-u"}, "gone.py"); }, refuses("training script \"gone.py\" not found"));
+    EXPECT_THAT([&] { run({"python9", "-u"}, "train.py"); }, refuses("no Python: there is no \"python9\""));
+    EXPECT_THAT([&] { run({}, "notes.txt"); }, refuses("\"notes.txt\" is not executable"));
+}
+
 TEST(ProgramFor, JobFilesRunTheNativeTrainer) {
     EXPECT_THAT(program("job.toml", {"--resume"}), ElementsAre(native, "job.toml", "--resume"));
 }
