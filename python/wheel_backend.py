@@ -53,6 +53,7 @@ Description-Content-Type: text/markdown
 
 ENTRY_POINTS = """[console_scripts]
 dtrain-launch = dtrain._programs:launch
+dtrain-run = dtrain._programs:run
 dtrain-worker = dtrain._programs:worker
 fleetrun = dtrain._programs:launch
 """

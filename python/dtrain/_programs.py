@@ -30,6 +30,12 @@ def launch() -> NoReturn:
     _run("dtrain-launch")
 
 
+def run() -> NoReturn:
+    """dtrain-run, which starts this Python."""
+    os.environ.setdefault("PYTHON_EXEC", sys.executable)
+    _run("dtrain-run")
+
+
 def worker() -> NoReturn:
     """dtrain-worker"""
     _run("dtrain-worker")

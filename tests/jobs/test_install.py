@@ -75,13 +75,13 @@ def numbers():
 
 
 def test_programs(prefix):
-    for name in ("dtrain-launch", "dtrain-worker"):
+    for name in ("dtrain-launch", "dtrain-run", "dtrain-worker"):
         assert os.access(prefix / "bin" / name, os.X_OK)
     assert os.readlink(prefix / "bin/fleetrun") == "dtrain-launch"
     assert os.access(prefix / "libexec/dtrain/dtrain-native", os.X_OK)
 
 
-@pytest.mark.parametrize("program", ["dtrain-launch", "dtrain-worker", "fleetrun"])
+@pytest.mark.parametrize("program", ["dtrain-launch", "dtrain-run", "dtrain-worker", "fleetrun"])
 def test_programs_start_where_they_were_moved_to(prefix, program):
     assert program.replace("fleetrun", "dtrain-launch") in run(str(prefix / "bin" / program), "--help")
 

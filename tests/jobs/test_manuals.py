@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-PROGRAMS = ["dtrain-launch", "dtrain-worker"]
+PROGRAMS = ["dtrain-launch", "dtrain-run", "dtrain-worker"]
 EVERY_NAME = [*PROGRAMS, "fleetrun"]
 
 

@@ -90,7 +90,7 @@ def test_the_wheel_says_what_it_is(wheel, backend):
 
 
 def test_programs_run_from_an_environment(environment, tmp_path):
-    for program in ("dtrain-launch", "dtrain-worker", "fleetrun"):
+    for program in ("dtrain-launch", "dtrain-run", "dtrain-worker", "fleetrun"):
         told = run([environment / "bin" / program, "--version"], tmp_path)
         assert told.returncode == 0 and "dtrain" in told.stdout, told.stderr
     trained = mpirun(2, [environment / "bin/dtrain-worker"], tmp_path)
@@ -104,6 +104,14 @@ def test_scripts_are_started_by_the_environments_python(environment, tmp_path):
     assert done.returncode == 0, done.stderr
     for rank in range(2):
         assert (tmp_path / f"log/workerlog.{rank}").read_text() == f"rank {rank} of 2 in {environment}\n"
+
+
+def test_dtrain_run_starts_the_environments_python(environment, tmp_path):
+    (tmp_path / "script.py").write_text("import os, sys\nprint(os.environ['RANK'], sys.prefix)\n")
+    for command in ([environment / "bin/dtrain-run"], [environment / "bin/python3", "-m", "dtrain.run"]):
+        done = run([*command, "--nproc-per-node", "2", "script.py"], tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert sorted(done.stdout.splitlines()) == [f"0 {environment}", f"1 {environment}"]
 
 
 def test_a_script_of_the_environment_spawns(environment, tmp_path):

@@ -72,6 +72,13 @@ bool names_itself(const RunOptions& run) {
     return !run.standalone && run.id != RunOptions().id;
 }
 
+/// torchrun makes one up even for a --rdzv-id if the ranks have nothing else to meet by.
+bool has_random_id(const RunOptions& run) {
+    if (run.standalone) return true;
+    return run.backend == Backend::fixed && run.max_nodes == 1 && run.endpoint.empty() && !run.master_port &&
+           !names_itself(run);
+}
+
 std::optional<int> master_port_of(const RunOptions& run) {
     if (run.standalone || run.backend != Backend::fixed || run.max_nodes > 1) return std::nullopt;
     if (run.master_port && *run.master_port > 0) return run.master_port;
@@ -90,7 +97,7 @@ std::vector<std::string> interpreter_of(const RunOptions& run, const std::string
 
 Options launch_options(const RunOptions& run, const Circumstances& circumstances) {
     Options out;
-    const auto run_id = names_itself(run) || run.max_nodes > 1 ? run.id : circumstances.random_id;
+    const auto run_id = has_random_id(run) ? circumstances.random_id : run.id;
     out.torch = TorchRun{.job = {.role = run.role,
                                  .run_id = run_id,
                                  .max_restarts = run.max_restarts,

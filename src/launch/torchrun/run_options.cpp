@@ -286,7 +286,7 @@ std::vector<OptionText> option_texts() {
                        .help = help_text(row),
                        .choices = {row.choices.begin(), row.choices.end()}});
     }
-    out.push_back({.names = {"--print-completion"},
+    out.push_back({.names = {"--print-completion", "--print_completion"},
                    .value = "SHELL",
                    .help = "Print a completion script",
                    .choices = {shells.begin(), shells.end()}});

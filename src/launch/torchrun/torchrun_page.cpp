@@ -49,6 +49,10 @@ constexpr const char* differences = R"(
 | `TORCHELASTIC_USE_AGENT_STORE` | `True` or `False` | `False`: rank 0 opens the store at `MASTER_PORT` itself |
 | `MASTER_ADDR` on one node | the host's name, or what was given | `127.0.0.1` |
 | `MASTER_PORT` on several nodes | `--master-port` | another one: the launchers meet at `--master-port` |
+| `TORCHELASTIC_RUN_ID` of a job on one node with `--rdzv-id` only | a random one | the given one |
+| `TORCHELASTIC_SIGNALS_TO_HANDLE` | set | not set |
+| `--` among the script's arguments | dropped | stays |
+| `--run-path` | in the launcher's interpreter | `python -u` |
 | `OMP_NUM_THREADS`, if it is not set | 1 with several ranks | the processors of the rank |
 | processors of a rank | all, without `--numa-binding` | its own, near its GPU |
 | output of several ranks | pieces of lines may mix | whole lines |
@@ -63,9 +67,10 @@ What follows a failure (the report, `--max-restarts`) is that of dtrain-launch: 
 std::string row_text(const OptionRow& row) {
     std::string text(row.note.empty() ? row.help : row.note);
     // In a cell of a table a bar would begin the next one.
-    return fmt::format("| `{}` | {} | {} |\n", spellings(row).front() == "--" + std::string(row.name)
-                                                   ? spellings(row).front()
-                                                   : spellings(row)[0] + "`, `" + spellings(row)[1],
+    return fmt::format("| `{}` | {} | {} |\n",
+                       spellings(row).front() == "--" + std::string(row.name)
+                           ? spellings(row).front()
+                           : spellings(row)[0] + "`, `" + spellings(row)[1],
                        to_string(row.answer), text);
 }
 

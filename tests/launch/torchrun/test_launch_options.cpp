@@ -93,6 +93,16 @@ TEST(LaunchOptionsOfTorchrun, ARangeOfNodesMeetsAtEtcd) {
     EXPECT_EQ(translated({"--nnodes", "2:2", "--rdzv-backend", "c10d", "--rdzv-endpoint", "n0"}).nnodes, "2");
 }
 
+TEST(LaunchOptionsOfTorchrun, NameOfTheRun) {
+    const auto name = [](Words words) { return translated(std::move(words)).torch->job.run_id; };
+    EXPECT_EQ(name({}), "abcd");
+    EXPECT_EQ(name({"--standalone", "--rdzv-id", "7"}), "abcd");
+    EXPECT_EQ(name({"--rdzv-id", "7"}), "7") << "torchrun forgets it";
+    EXPECT_EQ(name({"--master-port", "29501"}), "none");
+    EXPECT_EQ(name({"--rdzv-endpoint", "localhost:29502"}), "none");
+    EXPECT_EQ(name({"--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0"}), "none");
+}
+
 TEST(LaunchOptionsOfTorchrun, MasterPortOfOneNode) {
     EXPECT_EQ(translated({"--master-port", "29501"}).torch->master_port, 29501);
     EXPECT_EQ(translated({"--rdzv-endpoint", "localhost:29502"}).torch->master_port, 29502);
