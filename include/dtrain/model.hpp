@@ -23,6 +23,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/optimizer.hpp>
+#include <dtrain/parameter_servers.hpp>
 #include <dtrain/passes.hpp>
 #include <dtrain/program.hpp>
 #include <dtrain/sampler.hpp>
@@ -140,7 +141,7 @@ struct FitOptions {
     /// same. Slots without a sample left repeat one; those count in the step, never in Measures.
     std::int64_t batch_size = 32;
     /// What the slots without a sample left in the last step contain, or whether that step is dropped;
-    /// LastBatch::uneven is not allowed, it requires parameter servers.
+    /// LastBatch::uneven is not allowed: all ranks take the same number of steps.
     LastBatch last_batch = LastBatch::repeat;
     bool shuffle = true;  ///< a new order in every epoch, from ModelOptions::seed
     std::vector<std::shared_ptr<Callback>> callbacks = {};  ///< called in this order
@@ -174,6 +175,10 @@ struct ModelOptions {
     /// are averaged, so that all ranks have the same model between epochs. Not with virtual_ranks, float16
     /// products or FTRL.
     std::int64_t local_sgd = 0;
+    /// The first ranks of `communicator` are parameter servers and the others train: see Model::serve().
+    /// Each step's batch is divided among the trainers. Not with virtual_ranks, local_sgd, nccl or float16
+    /// products.
+    std::optional<ParameterServers> servers = {};
     std::uint64_t seed = 1;  ///< of initial parameters and of the order of samples
     int threads = 0;         ///< as ExecutorOptions::threads
     /// See ExecutorOptions::device and ExecutorOptions::nccl.
@@ -198,6 +203,10 @@ struct ModelOptions {
 ///                         env.communicator()});
 ///     model.prepare(Adam{}, CrossEntropyLoss{}, {Accuracy{}});
 ///     model.fit(train, {.eval = test, .epochs = 20, .batch_size = 64});
+///
+/// With ModelOptions::servers the same program runs on servers and trainers. All ranks construct and prepare
+/// the model alike; then servers call serve(), and all other functions are for trainers, collective over
+/// them. The servers end when every trainer's Model is destroyed.
 class Model {
   public:
     /// @throws UsageError if there is no input, there are fewer virtual ranks than ranks, local_sgd is below
@@ -219,6 +228,16 @@ class Model {
     void prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics = {},
                  const OptimizerOptions& adjust = {});
 
+    /// On a parameter server: serves until all trainers have ended, and returns true. On other ranks, and
+    /// without ModelOptions::servers, returns false at once:
+    ///
+    ///     if (model.serve()) return 0;
+    ///
+    /// Servers do not need samples, so it may come before they are read.
+    /// @throws NotPreparedError; UsageError on all ranks if a server cannot start: too little memory, no such
+    /// GPU; Error if a trainer has ended without its Model being destroyed
+    bool serve();
+
     /// Trains for some epochs, or until a callback stops it. @return a record for each epoch of this call
     /// @throws NotPreparedError; SampleError if the samples do not match; UsageError if an option is out of
     /// range, a sample cannot be read or the ranks have different numbers of samples; Error if the loss is no
@@ -232,14 +251,19 @@ class Model {
     Predictions predict(const Samples& samples, const EvaluateOptions& options = {});
 
     /// Writes parameters, optimizer state and the number of completed epochs as a checkpoint, on the first
-    /// rank.
-    /// @throws NotPreparedError; Error on all ranks if it cannot be written
-    void save(const std::filesystem::path& path, CheckpointFormat format = CheckpointFormat::file) const;
+    /// rank. Parameter servers write a directory that all servers and the first trainer must see (with
+    /// ServerMode::geo all trainers).
+    /// @param format none: a file, or with ModelOptions::servers a directory
+    /// @throws NotPreparedError; UsageError if servers are to write a file; Error on all ranks if it cannot
+    /// be written
+    void save(const std::filesystem::path& path, std::optional<CheckpointFormat> format = {}) const;
 
     /// Resumes where save() or Checkpoints stopped, bit for bit if batch_size and the number of ranks (or
     /// virtual ranks) are the same; the seed becomes the checkpoint's. Only the first rank reads it.
     /// @throws NotPreparedError; UsageError on all ranks if it cannot be read, or network, loss or optimizer
-    /// differ: the first difference is named. The model is then unchanged.
+    /// differ: the first difference is named. The model is then unchanged. With ModelOptions::servers it is a
+    /// directory that servers have written, and is loaded before the first fit(), evaluate(), predict() or
+    /// save(); the numbers of servers and trainers may differ from those of the save.
     void load(const std::filesystem::path& path);
 
     /// load() of the newest readable checkpoint in the folder; the first rank's folder is used.
@@ -248,7 +272,8 @@ class Model {
     std::optional<std::filesystem::path> load_newest(
         const std::filesystem::path& folder, const std::function<void(const std::string&)>& warn = {});
 
-    /// The checkpoint that save() would write. @throws NotPreparedError
+    /// The checkpoint that save() would write; with ModelOptions::servers only what the trainers have of it.
+    /// @throws NotPreparedError
     Checkpoint checkpoint() const;
 
     /// The same without the tensors, which are in state(). @throws NotPreparedError
@@ -263,7 +288,7 @@ class Model {
     /// it computes with the rate rounded to float32, as schedules do: results may differ in bits from those
     /// of a rate that was given to prepare().
     /// @throws NotPreparedError; UsageError if it is not a finite number >= 0, or OptimizerOptions::schedule
-    /// is set
+    /// or ModelOptions::servers is set
     void set_learning_rate(double rate);
 
     /// Stores numbers in checkpoints from now on, for callbacks that resume their own state; all ranks store
@@ -279,10 +304,11 @@ class Model {
     std::int64_t epochs_done() const;
     /// Number of completed steps, over all calls of fit() and those of a loaded checkpoint.
     std::int64_t steps_done() const;
-    /// The ranks that train together.
+    /// The ranks that train together; on a parameter server the servers.
     const Communicator& communicator() const;
 
-    /// Parameters and optimizer state. @throws NotPreparedError
+    /// Parameters and optimizer state; with ModelOptions::servers the dense parameters, as of the last step
+    /// (with ServerMode::geo also their optimizer state). @throws NotPreparedError
     const State& state() const;
 
     /// The network alone for one sample, without the loss that prepare() adds.

@@ -125,6 +125,30 @@ struct ServerJobOptions {
     std::optional<ServerMetricsOptions> metrics = {};  ///< of servers; none: no metrics
 };
 
+/// A job with parameter servers, for ModelOptions::servers: how they are started and synchronised, and what
+/// they keep. Equal on all ranks.
+struct ParameterServers {
+    /// How many of the ranks are servers, the first ones. None: as many as dtrain-launch --server_num has
+    /// started.
+    std::optional<int> count = {};
+    ServerMode mode = ServerMode::sync;                ///< how trainers are synchronised
+    std::int64_t staleness = 0;                        ///< see ServerJobOptions::staleness
+    int most_merged = 1;                               ///< see ServerJobOptions::most_merged
+    std::int64_t push_every = 100;                     ///< geo: steps between two messages of a trainer
+    WireType wire = WireType::float32;                 ///< see ServerJobOptions::wire
+    bool slice = true;                                 ///< see DistributeTranspilerConfig::slice_var_up
+    SplitMethod split_method = round_robin;            ///< which server gets which block
+    std::int64_t min_block_size = 8192;                ///< see DistributeTranspilerConfig::min_block_size
+    Device device = Device::cpu();                     ///< of servers, see ServerJobOptions::device
+    std::optional<int> threads = {};                   ///< see ServerJobOptions::table_threads
+    std::optional<std::int64_t> memory = {};           ///< see ServerJobOptions::memory
+    std::filesystem::path spill = {};                  ///< see ServerJobOptions::spill
+    RowRules rows = {};                                ///< of all tables
+    std::string click = {};                            ///< see TranspileOptions::click
+    bool reject_not_finite = false;                    ///< see ServerJobOptions::reject_not_finite
+    std::optional<ServerMetricsOptions> metrics = {};  ///< see ServerJobOptions::metrics
+};
+
 /// What servers hold and have done. Counts of rows continue from a checkpoint.
 struct ServerCounts {
     std::uint64_t rows = 0;            ///< currently in all tables

@@ -8,6 +8,7 @@
 #include <dtrain/callbacks.hpp>
 #include <dtrain/model.hpp>
 
+#include "model/model_access.hpp"
 #include "model/monitor.hpp"
 #include "report/slowest_rank.hpp"
 
@@ -50,6 +51,11 @@ Checkpoints::Checkpoints(std::filesystem::path folder, Options options)
 }
 
 void Checkpoints::on_begin(Model& model, const std::vector<std::string>& /*measures*/) {
+    if (detail::ModelAccess::has_servers(model))
+        throw UsageError(fmt::format(
+            "Checkpoints: the parameters for '{}' are on parameter servers; call save() between two "
+            "calls of fit(), or in a callback's on_epoch_end()",
+            folder_.string()));
     writer_.emplace(folder_, model.state(), model.communicator(),
                     CheckpointOptions{.keep = options_.keep,
                                       .format = options_.format,

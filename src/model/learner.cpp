@@ -33,6 +33,16 @@ std::vector<std::string> fetched_of(const LossProgram& made) {
     return without_empty({made.loss_sum, made.correct, made.scores});
 }
 
+void check_products(const ModelOptions& options) {
+    const auto device = program::device_to_use(options.device, Environment::of_this_process());
+    if (options.products == ComputeType::float16 && !device.is_gpu())
+        throw UsageError(
+            "products of float16: only GPUs multiply float16; choose one (device \"gpu\", or "
+            "DTRAIN_DEVICE=gpu), or bfloat16 or float32");
+    if (options.products == ComputeType::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
+        throw UsageError(fmt::format("products of bfloat16: {}; choose float32", why_no_bfloat16_products()));
+}
+
 void check_local_sgd(const ModelOptions& options) {
     if (options.local_sgd < 0)
         throw UsageError(
@@ -54,27 +64,28 @@ void check_local_sgd(const ModelOptions& options) {
 
 Learner::Learner(ModelSpec spec, ModelOptions options)
     : spec_(std::move(spec)), options_(std::move(options)) {
-    const auto& communicator = options_.communicator;
-    together(communicator, [&] {
+    const auto all = options_.communicator;
+    together(all, [&] {
         if (!spec_.network) throw UsageError("a model needs a network; the function given is empty");
         if (spec_.inputs.empty()) throw UsageError("a model needs one input at least");
         check_local_sgd(options_);
-        const auto device = program::device_to_use(options_.device, Environment::of_this_process());
-        if (options_.products == ComputeType::float16 && !device.is_gpu())
-            throw UsageError(
-                "products of float16: only GPUs multiply float16; choose one (device \"gpu\", or "
-                "DTRAIN_DEVICE=gpu), or bfloat16 or float32");
-        if (options_.products == ComputeType::bfloat16 && !device.is_gpu() && !has_bfloat16_products())
-            throw UsageError(
-                fmt::format("products of bfloat16: {}; choose float32", why_no_bfloat16_products()));
+        if (options_.servers) check_servers(options_);
+    });
+    if (options_.servers) {
+        servers_ = std::make_unique<Servers>(options_);
+        options_.communicator = servers_->peers();
+    }
+    const auto& communicator = options_.communicator;
+    together(all, [&] {
+        if (!servers_ || !servers_->serves()) check_products(options_);
         loop_.emplace(train::shares_of(communicator.rank(), communicator.size(), options_.virtual_ranks));
         network_ = checked_network(spec_);
     });
 }
 
-LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
-                                      const std::vector<Metric>& metrics, const OptimizerOptions& adjust,
-                                      bool feeds_rate) const {
+LossProgram Learner::minimized(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
+                               const std::vector<Metric>& metrics, const OptimizerOptions& adjust,
+                               bool feeds_rate) const {
     auto made = loss_program(spec_, loss, metrics, local_batch);
     if (feeds_rate)
         program::minimize_at_fed_rate(made.program, made.loss, optimizer, adjust);
@@ -82,28 +93,42 @@ LossProgram Learner::training_program(std::int64_t local_batch, const Optimizer&
         minimize(made.program, made.loss, optimizer, adjust);
     if (options_.products == ComputeType::float16)
         made.program = with_loss_scaling(made.program, options_.loss_scaling);
+    return made;
+}
+
+Program Learner::shared(Program minimized) const {
     const auto ranks = options_.communicator.size();
-    if (shares().are_virtual)
-        made.program = with_virtual_ranks(made.program, shares().ranks);
-    else if (options_.local_sgd > 0)
-        made.program = with_local_sgd(made.program, {.ranks = ranks, .every = options_.local_sgd});
-    else
-        made.program = data_parallel(made.program, {.ranks = ranks});
+    if (servers_) return servers_->trainer_program(minimized);
+    if (shares().are_virtual) return with_virtual_ranks(minimized, shares().ranks);
+    if (options_.local_sgd > 0)
+        return with_local_sgd(minimized, {.ranks = ranks, .every = options_.local_sgd});
+    return data_parallel(minimized, {.ranks = ranks});
+}
+
+LossProgram Learner::training_program(std::int64_t local_batch) const {
+    const auto& p = *prepared_;
+    auto made = minimized(local_batch, p.optimizer, p.loss, p.metrics, p.adjust, p.rate.has_value());
+    made.program = shared(std::move(made.program));
     return made;
 }
 
 void Learner::prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
                       const OptimizerOptions& adjust) {
     Program program;
-    together(options_.communicator,
-             [&] { program = training_program(1, optimizer, loss, metrics, adjust, false).program; });
+    auto job = job_fields(spec_, network_, loss, optimizer);
+    together(servers_ && !servers_->have_started() ? servers_->world() : options_.communicator, [&] {
+        auto whole = minimized(1, optimizer, loss, metrics, adjust, false).program;
+        if (servers_) servers_->prepare(whole, job);
+        if (!servers_ || !servers_->serves()) program = shared(std::move(whole));
+    });
     State state(program, options_.seed);
-    together(options_.communicator, [&] { program::place(state, options_.device, options_.communicator); });
+    if (!servers_ || !servers_->serves())
+        together(options_.communicator,
+                 [&] { program::place(state, options_.device, options_.communicator); });
     trainer_.reset();
     tester_.reset();
     predictor_.reset();
-    prepared_.emplace(Prepared{optimizer, loss, metrics, adjust, job_fields(spec_, network_, loss, optimizer),
-                               std::move(state)});
+    prepared_.emplace(Prepared{optimizer, loss, metrics, adjust, std::move(job), std::move(state)});
     loop_->go_on_from({});
 }
 
@@ -111,6 +136,18 @@ void Learner::check_prepared(const char* caller) const {
     if (!prepared_)
         throw NotPreparedError(
             fmt::format("{}(): the model has no loss and no optimizer yet; call prepare() first", caller));
+    if (servers_ && servers_->serves())
+        throw UsageError(
+            fmt::format("{}(): this rank is a parameter server, and only the others train; write 'if "
+                        "(model.serve()) return 0;' behind prepare()",
+                        caller));
+}
+
+bool Learner::serve() {
+    if (!prepared_) check_prepared("serve");
+    if (!servers_ || !servers_->serves()) return false;
+    servers_->serve();
+    return true;
 }
 
 void Learner::check_prepared_together(const char* caller) const {
@@ -151,7 +188,8 @@ std::unique_ptr<train::Feeder> Learner::training_feeder(const Samples& samples,
     if (options.shuffle) dealt.order = SampleOrder::shuffled;
     if (options.last_batch == LastBatch::uneven)
         throw UsageError(
-            "FitOptions::last_batch: uneven steps are for trainers with parameter servers alone");
+            "FitOptions::last_batch: with uneven steps trainers take different numbers of them, and those of "
+            "a Model take the same; use repeat, random or drop");
     dealt.last_batch = options.last_batch;
     std::unique_ptr<train::Feeder> feeder;
     together(options_.communicator, [&] { feeder = feeder_of(samples, spec_, Fed::all, dealt); });
@@ -164,7 +202,8 @@ ExecutorOptions Learner::executor_options(const std::vector<std::string>& keep) 
             .threads = options_.threads,
             .memory_optimize = options_.memory_optimize,
             .keep = keep,
-            .products = options_.products};
+            .products = options_.products,
+            .servers = servers_ ? servers_->connect(prepared_->state).link() : nullptr};
 }
 
 bool Learner::has_trainer(std::int64_t local_batch) const {
@@ -175,16 +214,19 @@ bool Learner::has_trainer(std::int64_t local_batch) const {
 Learner::Compiled& Learner::trainer(std::int64_t local_batch) {
     if (has_trainer(local_batch)) return *trainer_;
     const auto& p = *prepared_;
-    auto made = training_program(local_batch, p.optimizer, p.loss, p.metrics, p.adjust, p.rate.has_value());
+    auto made = training_program(local_batch);
     const auto kept = options_.memory_optimize ? fetched_of(made) : without_empty({made.scores});
-    Executor executor(made.program, p.state, options_.communicator, executor_options(kept));
+    auto executing = executor_options(kept);
+    executing.skip_grads = servers_ != nullptr;
+    Executor executor(made.program, p.state, servers_ ? Communicator() : options_.communicator, executing);
     const auto rate = p.rate ? executor.feed<float>(program::fed_rate) : std::span<float>();
     return trainer_.emplace(Compiled{local_batch, std::move(made), {}, std::move(executor), rate});
 }
 
 Learner::Compiled& Learner::tester(std::int64_t local_batch) {
     if (tester_ && tester_->local_batch == local_batch) return *tester_;
-    auto made = loss_program(spec_, prepared_->loss, prepared_->metrics, local_batch);
+    auto made = servers_ ? training_program(local_batch)
+                         : loss_program(spec_, prepared_->loss, prepared_->metrics, local_batch);
     const auto fetched = fetched_of(made);
     made.program = for_test(made.program, fetched);
     Executor executor(made.program, prepared_->state, {}, executor_options(fetched));
@@ -193,7 +235,8 @@ Learner::Compiled& Learner::tester(std::int64_t local_batch) {
 
 Learner::Compiled& Learner::predictor(std::int64_t local_batch) {
     if (predictor_ && predictor_->local_batch == local_batch) return *predictor_;
-    const auto made = network_program(spec_, local_batch);
+    auto made = network_program(spec_, local_batch);
+    if (servers_) made.program = training_program(local_batch).program;
     Executor executor(for_test(made.program, {made.output}), prepared_->state, {},
                       executor_options({made.output}));
     return predictor_.emplace(Compiled{local_batch, {}, made.output, std::move(executor)});
@@ -220,9 +263,16 @@ Measures Learner::train_epoch(train::Feeder& feeder,
                                       if (after_step) after_step(done, sums.loss_so_far(local_batch));
                                       return true;
                                   },
-                              .settle = [&] { loop_->phases().settle(communicator); }});
+                              .settle =
+                                  [&] {
+                                      if (servers_)
+                                          loop_->phases().forget_exchanges();
+                                      else
+                                          loop_->phases().settle(communicator);
+                                  }});
     loop_->end_epoch();
     trainer_->executor.average_state();
+    if (servers_) servers_->synchronize(prepared_->state);
     auto measures = sums.measures(prepared_->metrics, feeder.real_samples(), communicator);
     train::check_loss(measures.loss, epochs(), communicator);
     train::check_parameters(prepared_->state, epochs(), communicator);
@@ -277,7 +327,9 @@ Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
 
 std::vector<report::RankTimes> Learner::gather_times(double seconds) const {
     const bool sees = !trainer_ || trainer_->executor.sees_exchanges();
-    return model::gather_times(options_.communicator, loop_->phases().times(), seconds, {.sees = sees});
+    return model::gather_times(options_.communicator, loop_->phases().times(), seconds,
+                               {.sees = sees, .compares = servers_ == nullptr},
+                               servers_ ? servers_->first_trainer() : 0);
 }
 
 std::optional<double> Learner::learning_rate() const {
@@ -291,6 +343,11 @@ void Learner::set_learning_rate(double rate) {
         throw UsageError(
             fmt::format("set_learning_rate({}): the program computes its learning rate itself, as prepare() "
                         "was given OptimizerOptions::schedule; leave that out to set rates",
+                        rate));
+    if (servers_)
+        throw UsageError(
+            fmt::format("set_learning_rate({}): parameter servers update with the rate that prepare() was "
+                        "given; for one that changes give it OptimizerOptions::schedule",
                         rate));
     if (!std::isfinite(rate) || rate < 0)
         throw UsageError(

@@ -16,6 +16,7 @@
 
 #include "checkpoint/state_checkpoint.hpp"
 #include "model/sample_columns.hpp"
+#include "model/servers.hpp"
 #include "model/spec.hpp"
 #include "report/run.hpp"
 #include "train/loop.hpp"
@@ -30,8 +31,11 @@ class Learner {
     void prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
                  const OptimizerOptions& adjust);
 
-    /// @param caller function of Model: "fit" @throws NotPreparedError; the second function on all ranks, and
-    /// is collective
+    /// See Model.
+    bool serve();
+
+    /// @param caller function of Model: "fit" @throws NotPreparedError; UsageError on a parameter server; the
+    /// second function on all ranks, and is collective
     void check_prepared(const char* caller) const;
     void check_prepared_together(const char* caller) const;
 
@@ -57,6 +61,9 @@ class Learner {
     void keep(const std::string& name, std::vector<double> numbers);
     std::optional<std::vector<double>> kept(const std::string& name) const;
 
+    /// Requires ModelOptions::servers, see Model::save().
+    void save_on_servers(const std::filesystem::path& path);
+
     StateCheckpoint position() const;
     Checkpoint checkpoint() const;
 
@@ -75,6 +82,7 @@ class Learner {
 
     std::int64_t epochs() const { return loop_->position().epoch; }
     std::int64_t steps() const { return loop_->position().step; }
+    /// Of the ranks of this kind, if some are servers.
     const Communicator& communicator() const { return options_.communicator; }
     const ModelOptions& options() const { return options_; }
     const State& state() const { return prepared_->state; }
@@ -103,19 +111,23 @@ class Learner {
 
     const train::Shares& shares() const { return loop_->shares(); }
     DistributedSampler::Options sampling(std::int64_t samples, std::int64_t batch_size) const;
-    LossProgram training_program(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
-                                 const std::vector<Metric>& metrics, const OptimizerOptions& adjust,
-                                 bool feeds_rate) const;
+    LossProgram minimized(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
+                          const std::vector<Metric>& metrics, const OptimizerOptions& adjust,
+                          bool feeds_rate) const;
+    Program shared(Program minimized) const;
+    LossProgram training_program(std::int64_t local_batch) const;
     ExecutorOptions executor_options(const std::vector<std::string>& keep) const;
     bool has_trainer(std::int64_t local_batch) const;
     Compiled& trainer(std::int64_t local_batch);
     Compiled& tester(std::int64_t local_batch);
     Compiled& predictor(std::int64_t local_batch);
+    void load_on_servers(const std::filesystem::path& folder);
     void go_on_from(checkpoint::Restored found);
 
     ModelSpec spec_;
     ModelOptions options_;
-    Program network_;  ///< for one sample
+    Program network_;                   ///< for one sample
+    std::unique_ptr<Servers> servers_;  ///< null without servers
     std::optional<Prepared> prepared_;
     std::optional<Compiled> trainer_;
     std::optional<Compiled> tester_;

@@ -7,8 +7,11 @@
 
 #include <dtrain/checkpoint.hpp>
 
+#include "base/log.hpp"
 #include "checkpoint/restore_together.hpp"
 #include "model/learner.hpp"
+#include "model/resume_servers.hpp"
+#include "model/server_checkpointer.hpp"
 
 namespace dtrain::model {
 namespace {
@@ -33,13 +36,43 @@ Checkpoint Learner::checkpoint() const {
     return checkpoint::copy_of(prepared_->state, here, here.numbers);
 }
 
+void Learner::save_on_servers(const std::filesystem::path& path) {
+    servers_->connect(prepared_->state);
+    servers_->save(path, prepared_->state, position());
+}
+
+/// After the servers have loaded their parts.
+void Learner::load_on_servers(const std::filesystem::path& folder) {
+    const auto& connection = servers_->connect(prepared_->state);
+    go_on_from(checkpoint::restore_or_keep(options_.communicator, {folder / trainer_file}, prepared_->job,
+                                           prepared_->state, {}, "program"));
+    if (connection.mode() == ServerMode::geo)
+        resume_trainer_rows(connection, options_.communicator, folder,
+                            [](const std::string& why) { log_warning("{}", why); });
+}
+
 void Learner::load(const std::filesystem::path& file) {
+    if (servers_) {
+        servers_->load({file}, {});
+        load_on_servers(file);
+        return;
+    }
     go_on_from(checkpoint::restore_or_keep(options_.communicator, {file}, prepared_->job, prepared_->state,
                                            {}, "program"));
 }
 
 std::optional<std::filesystem::path> Learner::load_newest(
     const std::filesystem::path& folder, const std::function<void(const std::string&)>& warn) {
+    if (servers_) {
+        std::vector<std::filesystem::path> candidates;
+        if (options_.communicator.rank() == 0) candidates = CheckpointFolder(folder).candidates();
+        const auto restored = servers_->load(candidates, [&](const std::string& damaged) {
+            if (warn) warn(damaged);
+        });
+        if (!restored) return std::nullopt;
+        load_on_servers(restored->file);
+        return restored->file;
+    }
     auto found = checkpoint::restore_newest(options_.communicator, CheckpointFolder(folder), prepared_->job,
                                             prepared_->state, warn, "program");
     if (!found) return std::nullopt;

@@ -35,7 +35,7 @@ void warn_that_it_trains_alone(const ModelOptions& options) {
     const auto environment = Environment::of_this_process();
     const auto ranks = comm::own_world_size(environment);
     static std::atomic<bool> is_reported = false;
-    if (options.trains_alone || ranks == 1 || !comm::is_default(options.communicator) ||
+    if (options.trains_alone || options.servers || ranks == 1 || !comm::is_default(options.communicator) ||
         is_reported.exchange(true))
         return;
     comm::report_once_per_node(
@@ -79,6 +79,10 @@ Model::~Model() = default;
 void Model::prepare(const Optimizer& optimizer, const Loss& loss, const std::vector<Metric>& metrics,
                     const OptimizerOptions& adjust) {
     content_->learner.prepare(optimizer, loss, metrics, adjust);
+}
+
+bool Model::serve() {
+    return content_->learner.serve();
 }
 
 std::vector<EpochRecord> Model::fit(const Samples& train, const FitOptions& options) {
@@ -157,6 +161,10 @@ const std::vector<report::RankTimes>& detail::ModelAccess::rank_times(const Mode
     return model.content_->times;
 }
 
+bool detail::ModelAccess::has_servers(const Model& model) {
+    return model.content_->learner.options().servers.has_value();
+}
+
 void Model::note_times(EpochRecord& record, double seconds) {
     auto times = content_->learner.gather_times(seconds);
     if (const auto slowest = report::slowest_of(report::times_since(content_->times, times)))
@@ -179,11 +187,22 @@ Predictions Model::predict(const Samples& samples, const EvaluateOptions& option
     return content_->learner.predict(samples, options.batch_size);
 }
 
-void Model::save(const std::filesystem::path& path, CheckpointFormat format) const {
+void Model::save(const std::filesystem::path& path, std::optional<CheckpointFormat> format) const {
     content_->learner.check_prepared_together("save");
+    if (content_->learner.options().servers) {
+        together(communicator(), [&] {
+            if (format == CheckpointFormat::file)
+                throw UsageError(fmt::format(
+                    "save(\"{}\"): parameter servers write a directory, not a file; leave out the format, "
+                    "or give CheckpointFormat::directory",
+                    path.string()));
+        });
+        content_->learner.save_on_servers(path);
+        return;
+    }
     together(communicator(), [&] {
         if (communicator().rank() != 0) return;
-        if (format == CheckpointFormat::file)
+        if (format.value_or(CheckpointFormat::file) == CheckpointFormat::file)
             save_checkpoint(path, checkpoint());
         else
             save_checkpoint_directory(path, checkpoint());

@@ -14,6 +14,7 @@ namespace dtrain {
 struct detail::ModelAccess {
     /// How all ranks spent their time since fit() began, at the end of the last epoch.
     static const std::vector<report::RankTimes>& rank_times(const Model& model);
+    static bool has_servers(const Model& model);
 };
 
 }  // namespace dtrain

@@ -9,9 +9,9 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
+#include "model/server_checkpointer.hpp"
 #include "ps/job/saved_tables.hpp"
 #include "ps/store/export_table.hpp"
-#include "worker/native/server_checkpointer.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -29,7 +29,7 @@ std::string chosen_table(const std::filesystem::path& checkpoint, const ps::Save
     const auto names = saved.names();
     if (names.empty())
         throw UsageError(fmt::format("{} has no tables of ids: its parameters are those of {}, which is HDF5",
-                                     checkpoint.string(), trainer_file));
+                                     checkpoint.string(), model::trainer_file));
     if (!wanted && names.size() == 1) return names.front();
     if (wanted && std::ranges::find(names, *wanted) != names.end()) return *wanted;
     throw UsageError(fmt::format("--table {}: {} has the tables {}", wanted ? *wanted : "is missing",
@@ -48,7 +48,7 @@ ps::SparseTable loaded(const ps::SavedTables& saved, const std::string& name) {
 std::string export_rows(const std::filesystem::path& checkpoint, const std::optional<std::string>& table,
                         const std::filesystem::path& file) {
     const auto write = export_for(file);
-    if (!is_of_servers(checkpoint))
+    if (!model::is_of_servers(checkpoint))
         throw UsageError(
             fmt::format("{} is no checkpoint of parameter servers: all of its tensors are HDF5 already, "
                         "--inspect lists them",

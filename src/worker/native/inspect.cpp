@@ -8,10 +8,10 @@
 
 #include "base/text.hpp"
 #include "io/stored_checkpoint.hpp"
+#include "model/server_checkpointer.hpp"
 #include "ps/job/check_save.hpp"
 #include "ps/store/describe_tables.hpp"
 #include "worker/native/inspect_folder.hpp"
-#include "worker/native/server_checkpointer.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -31,8 +31,8 @@ std::string needed_beside(const std::filesystem::path& checkpoint, const std::st
 
 std::string inspect(const std::filesystem::path& checkpoint) {
     if (is_folder_of_checkpoints(checkpoint)) return inspect_folder(checkpoint);
-    const bool by_servers = is_of_servers(checkpoint);
-    const auto stored = trainers_part(checkpoint);
+    const bool by_servers = model::is_of_servers(checkpoint);
+    const auto stored = model::trainers_part(checkpoint);
     const auto& header = stored.header();
     std::vector<std::vector<std::string>> info{{"checkpoint", checkpoint.string()},
                                                {"stands at", moment_of(header)}};

@@ -19,8 +19,8 @@
 #include "base/text.hpp"
 #include "checkpoint/state_checkpoint.hpp"
 #include "io/checkpoint_index.hpp"
+#include "model/server_checkpointer.hpp"
 #include "ps/job/check_save.hpp"
-#include "worker/native/server_checkpointer.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -48,10 +48,10 @@ void check(const io::StoredCheckpoint& stored) {
 Listed listed(const std::filesystem::path& checkpoint) {
     Listed out;
     out.damage = checkpoint::refusal_of([&] {
-        const auto stored = trainers_part(checkpoint);
+        const auto stored = model::trainers_part(checkpoint);
         out.header = stored.header();
         out.ranks = ranks_of(stored.header());
-        if (is_of_servers(checkpoint)) {
+        if (model::is_of_servers(checkpoint)) {
             out.servers = ps::info_of_save(checkpoint).servers;
             ps::check_save(checkpoint);
         } else {
@@ -101,7 +101,7 @@ std::vector<std::string> row_of(const std::filesystem::path& checkpoint, bool is
 
 bool is_folder_of_checkpoints(const std::filesystem::path& path) {
     return std::filesystem::is_directory(path) && !std::filesystem::exists(path / io::index_name) &&
-           !is_of_servers(path);
+           !model::is_of_servers(path);
 }
 
 std::string inspect_folder(const std::filesystem::path& folder) {

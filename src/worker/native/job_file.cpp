@@ -156,14 +156,17 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
         settings.spill = servers.text("spill", "");
     }
     settings.reject_not_finite = servers.truth("reject_not_finite", settings.reject_not_finite);
-    if (servers.has("metrics")) settings.metrics = servers.text("metrics", "");
-    if (servers.has("metrics_port"))
-        settings.metrics_port = servers.whole_or_text("metrics_port", 0, highest_port);
-    if (servers.has("metrics_every") && !settings.metrics && !settings.metrics_port)
+    ServerMetricsOptions metrics;
+    if (servers.has("metrics")) metrics.folder = servers.text("metrics", "");
+    if (servers.has("metrics_port")) metrics.port = servers.whole_or_text("metrics_port", 0, highest_port);
+    const bool measures = servers.has("metrics") || servers.has("metrics_port");
+    if (servers.has("metrics_every") && !measures)
         servers.fail("metrics_every",
                      "'metrics_every' needs 'metrics', the folder to write into, or 'metrics_port'");
-    settings.metrics_every = servers.number("metrics_every", settings.metrics_every,
-                                            {0.1, 1e9, "a number of seconds from 0.1 to below 1e9"});
+    const auto seconds =
+        servers.number("metrics_every", 10, {0.1, 1e9, "a number of seconds from 0.1 to below 1e9"});
+    metrics.every = std::chrono::milliseconds(std::llround(seconds * 1000));
+    if (measures) settings.metrics = metrics;
     read_rows(servers, kind, settings);
     return settings;
 }

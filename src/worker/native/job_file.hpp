@@ -19,6 +19,7 @@
 #include <dtrain/dataset.hpp>
 #include <dtrain/device.hpp>
 #include <dtrain/optimizer.hpp>
+#include <dtrain/parameter_servers.hpp>
 #include <dtrain/passes.hpp>
 #include <dtrain/row_rules.hpp>
 #include <dtrain/sampler.hpp>
@@ -67,27 +68,8 @@ struct TrainSettings {
 };
 
 /// Settings of a job in which some ranks are parameter servers.
-struct ServerSettings {
-    std::optional<int> count;       ///< number of server ranks; nothing: from the launcher
-    Device device = Device::cpu();  ///< for the dense parameters
-    ServerMode mode = ServerMode::sync;
-    std::int64_t staleness = 0;
-    int most_merged = 1;
-    std::int64_t push_every = 100;  ///< steps between pushes; geo mode only
-    WireType wire = WireType::float32;
-    bool slice = true;  ///< split large parameters into blocks
-    SplitMethod split_method = round_robin;
-    std::int64_t min_block_size = 8192;
-    std::optional<int> threads = {};     ///< per server, for its tables; nothing: derived from its processors
-    std::optional<std::int64_t> memory;  ///< limit in bytes per server for its tables; nothing: no limit
-    /// Folder for the rows that do not fit in memory; nothing: $TMPDIR or /tmp.
-    std::optional<std::filesystem::path> spill;
-    RowRules rows = {};                             ///< for the table of ids
+struct ServerSettings : ParameterServers {
     std::optional<std::int64_t> shrink_every = {};  ///< in epochs; each epoch is one day of the table
-    bool reject_not_finite = false;
-    std::optional<std::filesystem::path> metrics = {};  ///< folder for the servers' metrics
-    std::optional<std::string> metrics_port = {};       ///< port of the first server, or HOST:PORT
-    double metrics_every = 10;                          ///< in seconds
 };
 
 using Minutes = std::chrono::duration<double, std::ratio<60>>;

@@ -2,24 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include <dtrain/communicator.hpp>
 #include <dtrain/environment.hpp>
 #include <dtrain/parameter_servers.hpp>
 
-#include "checkpoint/state_checkpoint.hpp"
 #include "worker/native/job_file.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {
-
-using checkpoint::Restored;
 
 /// How many of the job's ranks, the first ones, are parameter servers. Taken from the launcher (dtrain-launch
 /// --server_num); else, with [servers], the number of ranks of the first of several programs of mpirun; else
@@ -42,19 +32,6 @@ DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communic
 
 /// The settings that servers and trainers must agree on.
 ServerJobOptions server_options(const Job& job, int threads);
-
-/// Makes all servers load the first of the checkpoints that all of them can read, and informs all ranks.
-/// Collective over `world`.
-/// @param candidates the first trainer's are used; empty: nothing is loaded
-/// @param server null on trainers
-/// @param job as CheckpointHeader::job; the first trainer's is used
-/// @param warn called on the first trainer for each checkpoint that cannot be read
-/// @return what was loaded; the header is set on the first trainer only
-/// @throws UsageError on all ranks if none can be read, or it belongs to another job
-std::optional<Restored> resume_servers(const ServerRanks& ranks, const Communicator& world,
-                                       const std::vector<std::filesystem::path>& candidates,
-                                       ParameterServer* server, const std::map<std::string, std::string>& job,
-                                       const std::function<void(const std::string&)>& warn);
 
 /// The plan of a trainer with its models replaced by what the transpiler makes of them; the model of the last
 /// batch is transpiled likewise.

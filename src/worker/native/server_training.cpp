@@ -17,6 +17,8 @@
 #include "base/exit_status.hpp"
 #include "base/text.hpp"
 #include "comm/leaving.hpp"
+#include "model/resume_servers.hpp"
+#include "model/server_checkpointer.hpp"
 #include "program/compute_device.hpp"
 #include "program/gpu_choice.hpp"
 #include "worker/native/agreed.hpp"
@@ -25,7 +27,6 @@
 #include "worker/native/job_training.hpp"
 #include "worker/native/products.hpp"
 #include "worker/native/report.hpp"
-#include "worker/native/server_checkpointer.hpp"
 #include "worker/native/server_job.hpp"
 #include "worker/native/stop_request.hpp"
 #include "worker/native/trainer.hpp"
@@ -124,9 +125,9 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
     };
     auto server = make_server();
     const auto tried = unless_refused(may_start_fresh(options, input.starts), own, [&] {
-        return resume_servers(ranks, world, input.resume_from, server ? &*server : nullptr,
-                              server ? std::map<std::string, std::string>() : job_fields(plan),
-                              [&](const std::string& damaged) { own.complain(damaged); });
+        return model::resume_servers(ranks, world, input.resume_from, server ? &*server : nullptr,
+                                     server ? std::map<std::string, std::string>() : job_fields(plan),
+                                     [&](const std::string& damaged) { own.complain(damaged); });
     });
     if (!tried) {  // some of the servers may already have loaded their parts
         server.reset();
@@ -145,7 +146,7 @@ int train_with_servers(const Options& options, Job job, int servers, const Commu
         // In geo mode the optimizer state is on the trainers.
         const auto complain = [&](const std::string& why) { own.complain(why); };
         if (resumed && settings.mode == ServerMode::geo) {
-            trainer.resume({resumed->file / trainer_file}, complain);
+            trainer.resume({resumed->file / model::trainer_file}, complain);
             trainer.resume_rows(resumed->file, complain);
         } else if (resumed) {
             trainer.go_on_from(resumed->header);

@@ -14,8 +14,8 @@
 #include <dtrain/error.hpp>
 
 #include "checkpoint/checkpointer.hpp"
+#include "model/server_checkpointer.hpp"
 #include "program/compute_device.hpp"
-#include "worker/native/server_checkpointer.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -205,7 +205,12 @@ std::unique_ptr<checkpoint::CheckpointWriter> Trainer::checkpoints(const Checkpo
         return std::make_unique<checkpoint::Checkpointer>(
             CheckpointFolder(settings.dir.value(), settings.run), settings.files, state_, communicator_,
             synchronize);
-    return std::make_unique<ServerCheckpointer>(settings, *servers_, state_, communicator_, synchronize);
+    return std::make_unique<model::ServerCheckpointer>(
+        model::ServerCheckpointSettings{.dir = settings.dir.value(),
+                                        .run = settings.run,
+                                        .files = settings.files,
+                                        .full_every = settings.full_every},
+        *servers_, state_, communicator_, synchronize);
 }
 
 void Trainer::add_metrics(const Executor& executor, double loss, Sums& sums) const {

@@ -6,14 +6,10 @@
 #include <bit>
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include <dtrain/checkpoint.hpp>
-#include <dtrain/error.hpp>
 
-#include "base/text.hpp"
 #include "checkpoint/restore_together.hpp"
-#include "worker/native/server_checkpointer.hpp"
+#include "model/resume_servers.hpp"
 #include "worker/native/trainer.hpp"
 
 namespace dtrain::native {
@@ -47,18 +43,7 @@ void Trainer::go_on_from(const CheckpointHeader& header) {
 
 void Trainer::resume_rows(const std::filesystem::path& folder,
                           const std::function<void(const std::string&)>& warn) {
-    if (servers_->trainer_rows().optimizer.empty()) return;  // the optimizers of rows have no state
-    const auto file = folder / rows_file(communicator_.rank(), communicator_.size());
-    if (!communicator_.all(std::filesystem::exists(file))) {
-        if (communicator_.rank() == 0)
-            warn(fmt::format("{}: it has no optimizer state of rows by {}: that begins anew", folder.string(),
-                             counted(communicator_.size(), "trainer")));
-        return;
-    }
-    const auto refused =
-        checkpoint::refusal_of([&] { servers_->restore_trainer_rows(load_checkpoint(file)); });
-    throw_together(communicator_,
-                   refused ? std::optional(fmt::format("{}: {}", file.string(), *refused)) : std::nullopt);
+    model::resume_trainer_rows(*servers_, communicator_, folder, warn);
 }
 
 void Trainer::take_sums(const CheckpointHeader& header) {

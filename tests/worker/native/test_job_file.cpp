@@ -244,12 +244,12 @@ TEST(JobFile, RowsOfServers) {
     EXPECT_TRUE(all.reject_not_finite);
     EXPECT_FALSE(all.metrics.has_value());
     const auto told = *parse_job(log + "metrics = \"m\"\nmetrics_every = 0.5\n", "my.toml").servers;
-    EXPECT_EQ(told.metrics, "m");
-    EXPECT_EQ(told.metrics_every, 0.5);
-    EXPECT_FALSE(told.metrics_port.has_value());
-    EXPECT_EQ(parse_job(log + "metrics_port = 9400\nmetrics_every = 5\n", "my.toml").servers->metrics_port,
+    EXPECT_EQ(told.metrics.value().folder, "m");
+    EXPECT_EQ(told.metrics->every, std::chrono::milliseconds(500));
+    EXPECT_EQ(told.metrics->port, "");
+    EXPECT_EQ(parse_job(log + "metrics_port = 9400\nmetrics_every = 5\n", "my.toml").servers->metrics->port,
               "9400");
-    EXPECT_EQ(parse_job(log + "metrics_port = \"0.0.0.0:9400\"\n", "my.toml").servers->metrics_port,
+    EXPECT_EQ(parse_job(log + "metrics_port = \"0.0.0.0:9400\"\n", "my.toml").servers->metrics->port,
               "0.0.0.0:9400");
     EXPECT_THAT(refusal(log + "metrics_port = 65536\n"), testing::HasSubstr("65535"));
     EXPECT_THAT(refusal(log + "metrics_port = 1.5\n"), testing::HasSubstr("65535"));
@@ -431,7 +431,7 @@ TEST(JobFile, ServersWithALimitOfMemory) {
     };
     EXPECT_EQ(settings("").memory, std::nullopt);
     EXPECT_EQ(settings("memory = \"8 GiB\"").memory, std::int64_t{8} << 30);
-    EXPECT_EQ(settings("memory = 100").spill, std::nullopt);
+    EXPECT_EQ(settings("memory = 100").spill, "");
     EXPECT_EQ(settings("memory = 100\nspill = \"/scratch\"").spill, "/scratch");
     EXPECT_EQ(refusal(clicks + "memory = \"much\"\n"),
               "jobs/my.toml:6: [servers] memory = \"much\": it must be a number of bytes, or a text such as "

@@ -81,14 +81,14 @@ TEST(CountServers, WithServersInTheJobFileAnyJobsProgramsCount) {
 }
 
 TEST(CountServers, TheJobFileCountsWhereThereIsOneProgram) {
-    EXPECT_EQ(servers_of(job_of(ModelKind::click_through, ServerSettings{.count = 3}), 0), 3);
+    EXPECT_EQ(servers_of(job_of(ModelKind::click_through, ServerSettings{{.count = 3}}), 0), 3);
     EXPECT_THAT(message_of([] { servers_of(job_of(ModelKind::click_through, ServerSettings{}), 0); }),
                 HasSubstr("[servers] needs its 'count'"));
 }
 
 TEST(CountServers, TheJobFileMustAgreeWithThePrograms) {
     if (test_world().size() < 2) GTEST_SKIP() << "two programs";
-    const auto job = job_of(ModelKind::click_through, ServerSettings{.count = 7});
+    const auto job = job_of(ModelKind::click_through, ServerSettings{{.count = 7}});
     EXPECT_EQ(message_of([&] { servers_of(job, program_of_rank(1)); }),
               "[servers] count is 7, but the launcher started 1 servers");
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "worker/native/server_checkpointer.hpp"
+#include "model/server_checkpointer.hpp"
 
 #include <string>
 #include <utility>
@@ -10,11 +10,12 @@
 #include <dtrain/error.hpp>
 #include <dtrain/state_checkpoints.hpp>
 
+#include "checkpoint/state_checkpoint.hpp"
 #include "io/checkpoint_directory.hpp"
 #include "io/hdf5_file.hpp"
 #include "ps/job/server_manifest.hpp"
 
-namespace dtrain::native {
+namespace dtrain::model {
 
 bool is_of_servers(const std::filesystem::path& checkpoint) {
     return std::filesystem::exists(checkpoint / trainer_file);
@@ -28,9 +29,9 @@ std::string rows_file(int trainer, int trainers) {
     return fmt::format("trainer-{:04}-of-{:04}.h5", trainer, trainers);
 }
 
-ServerCheckpointer::ServerCheckpointer(const CheckpointSettings& settings, const ServerConnection& servers,
+ServerCheckpointer::ServerCheckpointer(ServerCheckpointSettings settings, const ServerConnection& servers,
                                        State state, Communicator trainers, std::function<void()> synchronize)
-    : settings_(settings),
+    : settings_(std::move(settings)),
       servers_(servers),
       state_(std::move(state)),
       trainers_(std::move(trainers)),
@@ -57,19 +58,29 @@ void ServerCheckpointer::or_clean_up(const Action& action) const {
 }
 
 void ServerCheckpointer::start(const CheckpointHeader& header) {
+    is_published_ = true;
+    start_at(CheckpointFolder(settings_.dir).path(header, CheckpointFormat::directory), {header});
+}
+
+void ServerCheckpointer::start_as(const std::filesystem::path& path, const StateCheckpoint& position) {
+    is_published_ = false;
+    start_at(path, position);
+}
+
+void ServerCheckpointer::start_at(const std::filesystem::path& path, const StateCheckpoint& position) {
     finish();
     synchronize_();
-    path_ = CheckpointFolder(*settings_.dir).path(header, CheckpointFormat::directory);
-    by_the_first([&] { begin(header); });
-    begin_rows(header);
+    path_ = path;
+    by_the_first([&] { begin(position); });
+    begin_rows(position);
     in_progress_ = true;
     if (!settings_.files.async) finish();
 }
 
-void ServerCheckpointer::begin(const CheckpointHeader& header) {
+void ServerCheckpointer::begin(const StateCheckpoint& position) {
     io::begin_directory(*path_);
     const auto folder = io::temporary_path(*path_);
-    auto checkpoint = to_checkpoint(state_, header);
+    auto checkpoint = checkpoint::copy_of(state_, position, position.numbers);
     const bool saves_changes = settings_.full_every > 1;
     since_ = saves_changes && static_cast<std::int64_t>(chain_.size()) < settings_.full_every
                  ? chain_
@@ -113,11 +124,11 @@ void ServerCheckpointer::complete() {
     auto write_manifest = servers_.finish_save();
     trainer_part_.get();
     completion_ = Background<void>::in_thread([write_manifest = std::move(write_manifest), path = *path_,
-                                               keep = settings_.files.keep,
-                                               folder = CheckpointFolder(*settings_.dir, settings_.run)] {
+                                               is_published = is_published_, keep = settings_.files.keep,
+                                               folder = CheckpointFolder(settings_.dir, settings_.run)] {
         write_manifest();
         io::complete_directory(path);
-        folder.publish(path, keep, ps::needs_of);
+        if (is_published) folder.publish(path, keep, ps::needs_of);
     });
 }
 
@@ -134,4 +145,4 @@ void ServerCheckpointer::finish() {
     });
 }
 
-}  // namespace dtrain::native
+}  // namespace dtrain::model

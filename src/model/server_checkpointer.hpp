@@ -2,20 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <dtrain/checkpoint.hpp>
 #include <dtrain/communicator.hpp>
 #include <dtrain/executor.hpp>
 #include <dtrain/parameter_servers.hpp>
+#include <dtrain/state_checkpoints.hpp>
 
 #include "base/background.hpp"
 #include "checkpoint/checkpoint_writer.hpp"
 #include "io/stored_checkpoint.hpp"
-#include "worker/native/job_file.hpp"
 
-namespace dtrain::native {
+namespace dtrain::model {
 
 /// The file in a checkpoint of servers that holds the training step and the dense parameters as the trainers
 /// see them.
@@ -30,15 +34,26 @@ io::StoredCheckpoint trainers_part(const std::filesystem::path& checkpoint);
 /// The file in it with the row state that only this one of `trainers` trainers has (geo mode).
 std::string rows_file(int trainer, int trainers);
 
+/// Where and how servers write checkpoints.
+struct ServerCheckpointSettings {
+    std::filesystem::path dir;  ///< see CheckpointFolder
+    std::string run = {};       ///< see CheckpointFolder
+    CheckpointOptions files = {};
+    /// Every full_every-th checkpoint has all rows, the others only the rows that changed.
+    std::int64_t full_every = 1;
+};
+
 /// Makes the servers write a job's checkpoints, in the background if the settings say so: training continues
 /// as soon as the servers have fixed what to write.
 class ServerCheckpointer final : public checkpoint::CheckpointWriter {
   public:
     /// @param synchronize waits until the gradients of all trainers are in the parameters; collective
-    ServerCheckpointer(const CheckpointSettings& settings, const ServerConnection& servers, State state,
+    ServerCheckpointer(ServerCheckpointSettings settings, const ServerConnection& servers, State state,
                        Communicator trainers, std::function<void()> synchronize);
 
     void start(const CheckpointHeader& header) override;
+    /// The same with a path of one's own, which `latest` does not name and nothing replaces.
+    void start_as(const std::filesystem::path& path, const StateCheckpoint& position);
     bool part_is_written() const override;
     bool waits_for_commit() const override { return in_progress_; }
     void commit() override;
@@ -46,7 +61,8 @@ class ServerCheckpointer final : public checkpoint::CheckpointWriter {
     const std::optional<std::filesystem::path>& last() const override { return path_; }
 
   private:
-    void begin(const CheckpointHeader& header);
+    void start_at(const std::filesystem::path& path, const StateCheckpoint& position);
+    void begin(const StateCheckpoint& position);
     void begin_rows(const CheckpointHeader& header);
     void complete();
     /// Runs `action` on the first trainer; if it throws, all trainers throw.
@@ -56,7 +72,7 @@ class ServerCheckpointer final : public checkpoint::CheckpointWriter {
     template <class Action>
     void or_clean_up(const Action& action) const;
 
-    CheckpointSettings settings_;
+    ServerCheckpointSettings settings_;
     const ServerConnection& servers_;
     State state_;
     Communicator trainers_;
@@ -66,10 +82,11 @@ class ServerCheckpointer final : public checkpoint::CheckpointWriter {
     /// then.
     std::vector<std::string> chain_;
     std::vector<std::string> since_;  ///< the saves that the save in progress depends on
+    bool is_published_ = true;        ///< in the folder of the settings
     bool in_progress_ = false;
     Background<void> rows_part_;     ///< on this trainer; geo mode only
     Background<void> trainer_part_;  ///< on the first trainer
     Background<void> completion_;    ///< on the first trainer
 };
 
-}  // namespace dtrain::native
+}  // namespace dtrain::model
