@@ -51,9 +51,9 @@ inline constexpr auto data_types = [] {
 }();
 
 /// DataType
-using ElementType = DataType;
+using ElementType [[deprecated("it is called DataType")]] = DataType;
 /// data_types
-inline constexpr auto element_types = data_types;
+[[deprecated("they are called data_types")]] inline constexpr auto element_types = data_types;
 
 /// The row of this type. @throws std::out_of_range for a number that is no DataType
 constexpr const DataTypeInfo& info_of(DataType type) {
