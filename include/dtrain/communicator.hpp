@@ -14,8 +14,8 @@
 #include <vector>
 
 #include <dtrain/comm_error.hpp>
+#include <dtrain/data_type.hpp>
 #include <dtrain/detail/comm_call.hpp>
-#include <dtrain/element_type.hpp>
 #include <dtrain/error.hpp>
 #include <dtrain/request.hpp>
 #include <dtrain/shared_buffer.hpp>
@@ -265,7 +265,7 @@ class Communicator {
     template <Reducible T>
     static detail::Call in_place(std::span<T> buffer, Reduction reduction) {
         return {.operation = detail::Operation::allreduce,
-                .element = detail::element_type<T>(),
+                .element = data_type_of<T>,
                 .reduction = reduction,
                 .send = std::as_bytes(buffer).data(),
                 .receive = std::as_writable_bytes(buffer).data(),
@@ -275,7 +275,7 @@ class Communicator {
     template <Reducible T>
     detail::Call scattered(std::span<const T> in, std::span<T> out, Reduction reduction) const {
         auto call = moved(detail::Operation::reduce_scatter, std::as_bytes(in), std::as_writable_bytes(out));
-        call.element = detail::element_type<T>();
+        call.element = data_type_of<T>;
         call.reduction = reduction;
         call.count = out.size();
         return call;

@@ -14,6 +14,7 @@
 #include <dtrain/compute_type.hpp>
 #include <dtrain/cpuset.hpp>
 #include <dtrain/data_parallel.hpp>
+#include <dtrain/data_type.hpp>
 #include <dtrain/dataset.hpp>
 #include <dtrain/device.hpp>
 #include <dtrain/element_span.hpp>
@@ -35,6 +36,7 @@
 #include <dtrain/passes.hpp>
 #include <dtrain/program.hpp>
 #include <dtrain/program_file.hpp>
+#include <dtrain/reduction.hpp>
 #include <dtrain/request.hpp>
 #include <dtrain/row_rules.hpp>
 #include <dtrain/run_main.hpp>

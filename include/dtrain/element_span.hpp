@@ -9,8 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <dtrain/detail/comm_call.hpp>
-#include <dtrain/element_type.hpp>
+#include <dtrain/data_type.hpp>
 #include <dtrain/error.hpp>
 
 namespace dtrain {
@@ -27,19 +26,19 @@ class ElementSpan {
     requires(std::ranges::borrowed_range<Range>&& std::ranges::sized_range<Range>&&
                  Reducible<std::remove_reference_t<std::ranges::range_reference_t<Range>>>)
         ElementSpan(Range&& elements)  // NOLINT(google-explicit-constructor): as that of std::span
-        : ElementSpan(detail::element_type<std::ranges::range_value_t<Range>>(), std::ranges::data(elements),
+        : ElementSpan(data_type_of<std::ranges::range_value_t<Range>>, std::ranges::data(elements),
                       std::ranges::size(elements)) {}
 
     /// @param data aligned for the type
     /// @param size elements
-    ElementSpan(ElementType type, void* data, std::size_t size)
+    ElementSpan(DataType type, void* data, std::size_t size)
         : type_(type), data_(static_cast<std::byte*>(data)), size_(size) {}
 
     /// Type of the elements.
-    ElementType type() const { return type_; }
+    DataType type() const { return type_; }
     std::size_t size() const { return size_; }  ///< elements
     /// The elements' memory.
-    std::span<std::byte> bytes() const { return {data_, size_ * detail::bytes_of(type_)}; }
+    std::span<std::byte> bytes() const { return {data_, size_ * size_of(type_)}; }
 
     /// The first `count` elements; size() must be at least `count`.
     ElementSpan first(std::size_t count) const { return {type_, data_, count}; }
@@ -47,14 +46,13 @@ class ElementSpan {
     /// @throws Error if the elements have another type
     template <Reducible T>
     std::span<T> as() const {
-        if (type_ != detail::element_type<T>())
-            throw Error(to_string(type_) + " elements were asked for as " +
-                        to_string(detail::element_type<T>()));
+        if (type_ != data_type_of<T>)
+            throw Error(to_string(type_) + " elements were asked for as " + to_string(data_type_of<T>));
         return {reinterpret_cast<T*>(data_), size_};
     }
 
   private:
-    ElementType type_ = ElementType::float32;
+    DataType type_ = DataType::float32;
     std::byte* data_ = nullptr;
     std::size_t size_ = 0;
 };

@@ -175,7 +175,7 @@ class Executor {
     /// Memory of a data variable, to be written before run(); [batch, ...] in C order. Valid as long as the
     /// executor lives; its contents stay until written again, so it may be requested once.
     /// @throws ProgramError if the program has no such data variable or it has another element type.
-    template <class Element>
+    template <TensorElement Element>
     std::span<Element> feed(std::string_view name) {
         return fed(name, data_type_of<Element>).template as<Element>();
     }
@@ -211,13 +211,13 @@ class Executor {
     /// changes them; on a GPU the next fetch() after it does.
     /// @throws ProgramError if the program has no such variable, it has another element type, or was not
     /// kept.
-    template <class Element = float>
+    template <TensorElement Element = float>
     std::span<const Element> fetch(std::string_view name) const {
         return fetched(name, data_type_of<Element>).template as<Element>();
     }
 
     /// fetch() of a variable of one element.
-    template <class Element = float>
+    template <TensorElement Element = float>
     Element fetch_scalar(std::string_view name) const {
         return fetched_scalar(name, data_type_of<Element>).template as<Element>().front();
     }

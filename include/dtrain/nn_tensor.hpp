@@ -82,12 +82,12 @@ class Tensor {
     Tensor() = default;
 
     /// Copies the values. @throws UsageError if their number does not match the shape
-    template <class Element>
+    template <TensorElement Element>
     static Tensor of(std::span<const Element> values, const Shape& shape) {
         return copied(std::as_bytes(values), values.size(), shape, data_type_of<Element>);
     }
     /// Copies the values. @throws UsageError if their number does not match the shape
-    template <class Element>
+    template <TensorElement Element>
     static Tensor of(const std::vector<Element>& values, const Shape& shape) {
         return of(std::span<const Element>(values), shape);
     }
@@ -103,13 +103,13 @@ class Tensor {
     /// numpy() in Paddle. Valid as long as a copy of this tensor lives. On a GPU the first call waits for the
     /// GPU and copies the values.
     /// @throws Error if the elements have another type, or for errors in data that a GPU was given earlier
-    template <class Element = float>
+    template <TensorElement Element = float>
     std::span<const Element> values() const {
         return view().as<Element>();
     }
 
     /// The value of a tensor of one element. @throws NotScalarError if it has another number of elements
-    template <class Element = float>
+    template <TensorElement Element = float>
     Element item() const {
         check_is_scalar("item()");
         return values<Element>().front();
@@ -159,19 +159,19 @@ class Parameter {
     /// Valid as long as a copy of this parameter lives; changes by optimizers are visible in it. On a GPU the
     /// call waits for the GPU and copies what has changed: call it again after a step.
     /// @throws Error if the elements have another type, or for errors in data that a GPU was given earlier
-    template <class Element = float>
+    template <TensorElement Element = float>
     std::span<const Element> values() const {
         return view().as<Element>();
     }
 
     /// Sets all values. Results computed from the previous values can no longer be differentiated: their
     /// backward() throws ChangedParameterError. @throws UsageError if type or number of values do not match
-    template <class Element>
+    template <TensorElement Element>
     void set_values(std::span<const Element> values) const {
         set(std::as_bytes(values), values.size(), data_type_of<Element>);
     }
     /// Sets all values. @throws UsageError if type or number of values do not match
-    template <class Element>
+    template <TensorElement Element>
     void set_values(const std::vector<Element>& values) const {
         set_values(std::span<const Element>(values));
     }
@@ -183,7 +183,7 @@ class Parameter {
     /// copied back before it is used next: call it again before writing again.
     /// @throws NoGradientError if there is none; Error if the elements have another type, or for errors in
     /// data that a GPU was given earlier
-    template <class Element = float>
+    template <TensorElement Element = float>
     std::span<Element> gradient() const {
         return gradient_view().as<Element>();
     }

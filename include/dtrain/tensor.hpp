@@ -2,43 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
+#include <dtrain/data_type.hpp>
 #include <dtrain/error.hpp>
 
 namespace dtrain {
 
-/// Types of the elements of tensors.
-enum class DataType { float32, int64, float64, int32 };
+/// The types of tensors' elements. float64 is intended for checks, not for speed; int64 and int32 are types
+/// of labels and ids.
+inline constexpr std::array tensor_types{DataType::float32, DataType::int64, DataType::float64,
+                                         DataType::int32};
 
-/// All data types.
-inline constexpr std::array data_types{DataType::float32, DataType::int64, DataType::float64,
-                                       DataType::int32};
-
-/// "float32", "int64", "float64", "int32".
-std::string to_string(DataType type);
-
-/// True for float32 and float64, the types of operators with gradients. float64 is intended for checks, not
-/// for speed.
-constexpr bool is_real(DataType type) {
-    return type == DataType::float32 || type == DataType::float64;
+/// Whether tensors can have elements of this type.
+constexpr bool is_tensor_type(DataType type) {
+    return std::ranges::find(tensor_types, type) != tensor_types.end();
 }
 
-/// True for int64 and int32, the types of labels and ids.
-constexpr bool is_integer(DataType type) {
-    return !is_real(type);
-}
+/// What a DataTypeError expects of tensors.
+inline constexpr auto expected_of_tensors = "float32, int64, float64 or int32";
 
-/// Bytes of one element.
-std::size_t size_of(DataType type);
+/// A C++ type of tensors' elements.
+template <class T>
+concept TensorElement = Reducible<T> && is_tensor_type(data_type_of<T>);
 
 /// Extents, outermost first; rows are contiguous (C order).
 using Shape = std::vector<std::int64_t>;
@@ -48,17 +42,6 @@ std::string to_string(const Shape& shape);
 
 /// The product of the extents, saturated at the maximum of int64; 1 for the empty shape.
 std::int64_t element_count(const Shape& shape);
-
-/// The DataType of a C++ type.
-template <class Element>
-inline constexpr DataType data_type_of = [] {
-    static_assert(std::is_same_v<Element, float> || std::is_same_v<Element, double> ||
-                      std::is_same_v<Element, std::int64_t> || std::is_same_v<Element, std::int32_t>,
-                  "tensors hold float, double, std::int64_t or std::int32_t");
-    if (std::is_same_v<Element, float>) return DataType::float32;
-    if (std::is_same_v<Element, double>) return DataType::float64;
-    return std::is_same_v<Element, std::int64_t> ? DataType::int64 : DataType::int32;
-}();
 
 /// A non-owning view of memory as a tensor: contiguous, in C order, aligned to 64 bytes if the library
 /// allocated it.
@@ -74,7 +57,7 @@ struct TensorView {
 
     /// All elements in C order.
     /// @throws Error if the tensor's elements have another type.
-    template <class Element>
+    template <TensorElement Element>
     std::span<Element> as() const {
         if (type != data_type_of<Element>)
             throw Error("a tensor of " + to_string(type) + " was asked for its " +

@@ -36,24 +36,6 @@ std::string text_of(const std::vector<Element>& values) {
 
 }  // namespace
 
-std::string to_string(DataType type) {
-    switch (type) {
-        case DataType::float32:
-            return "float32";
-        case DataType::int64:
-            return "int64";
-        case DataType::float64:
-            return "float64";
-        case DataType::int32:
-            return "int32";
-    }
-    return "";
-}
-
-std::size_t size_of(DataType type) {
-    return type == DataType::float32 || type == DataType::int32 ? 4 : 8;
-}
-
 std::string to_string(const Shape& shape) {
     return text_of(shape);
 }

@@ -9,22 +9,22 @@
 
 namespace dtrain::capi {
 
-ElementType element_of(int type) {
+DataType element_of(int type) {
     switch (type) {
         case DTRAIN_FLOAT32:
-            return ElementType::float32;
+            return DataType::float32;
         case DTRAIN_FLOAT64:
-            return ElementType::float64;
+            return DataType::float64;
         case DTRAIN_FLOAT16:
-            return ElementType::float16;
+            return DataType::float16;
         case DTRAIN_BFLOAT16:
-            return ElementType::bfloat16;
+            return DataType::bfloat16;
         case DTRAIN_INT32:
-            return ElementType::int32;
+            return DataType::int32;
         case DTRAIN_INT64:
-            return ElementType::int64;
+            return DataType::int64;
         case DTRAIN_UINT8:
-            return ElementType::uint8;
+            return DataType::uint8;
         default:
             throw UsageError(fmt::format("type {}: there is none such; see dtrain_type", type));
     }

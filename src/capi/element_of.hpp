@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <dtrain/element_type.hpp>
+#include <dtrain/data_type.hpp>
 
 namespace dtrain::capi {
 
 /// Of a ::dtrain_type. @throws UsageError if there is none such
-ElementType element_of(int type);
+DataType element_of(int type);
 
 /// Of a ::dtrain_reduction. @throws UsageError if there is none such
 Reduction reduction_of(int reduction);

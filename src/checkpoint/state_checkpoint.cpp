@@ -46,14 +46,14 @@ std::string name_within_group(const io::TensorInfo& info) {
 }
 
 bool may_be_numbers(const io::TensorInfo& info) {
-    return info.element == ElementType::float64 && info.name.starts_with(io::optimizer_group);
+    return info.element == DataType::float64 && info.name.starts_with(io::optimizer_group);
 }
 
 }  // namespace
 
 io::TensorInfo stored_info(const std::string& name, const std::vector<double>& values) {
     return {std::string(io::optimizer_group) + name,
-            ElementType::float64,
+            DataType::float64,
             {static_cast<std::int64_t>(values.size())}};
 }
 

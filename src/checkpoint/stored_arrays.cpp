@@ -71,7 +71,7 @@ std::optional<std::string> what_is_wrong(const std::vector<CheckpointBuffer>& bu
 StoredArrays::StoredArrays(State state) : state_(std::move(state)) {
     for (const auto& [name, role, view] : program::StateAccess::on_host(*state_))
         arrays_.push_back({name,
-                           {path_of(role == Role::parameter, name), element_type_of(view.type), view.shape},
+                           {path_of(role == Role::parameter, name), view.type, view.shape},
                            static_cast<std::byte*>(view.data)});
 }
 

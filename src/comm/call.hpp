@@ -7,9 +7,7 @@
 /// The call that a public Communicator hands to its backend, under this room's own names.
 namespace dtrain::comm {
 
-using detail::bytes_of;
 using detail::Call;
-using detail::element_type;
 using detail::Operation;
 using detail::UseShare;
 

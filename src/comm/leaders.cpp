@@ -24,7 +24,7 @@ int first_rank(const OperationQueue& queue, int node) {
 void add(std::byte* own, const std::byte* other, bool other_is_first, std::size_t bytes,
          const ReduceLoop& loop) {
     const std::byte* const sources[] = {other_is_first ? other : own, other_is_first ? own : other};
-    loop(sources, std::span(&own, 1), bytes / bytes_of(loop.element));
+    loop(sources, std::span(&own, 1), bytes / size_of(loop.element));
 }
 
 }  // namespace

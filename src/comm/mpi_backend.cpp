@@ -168,7 +168,7 @@ class MpiBackend final : public CommunicatorBackend {
         std::vector<std::uint8_t> released;
         for (const auto& window : windows_) released.push_back(window.use_count() == 1 ? 1 : 0);
         run({.operation = Operation::allreduce,
-             .element = ElementType::uint8,
+             .element = DataType::uint8,
              .reduction = Reduction::min,
              .send = std::as_bytes(std::span(released)).data(),
              .receive = std::as_writable_bytes(std::span(released)).data(),

@@ -75,21 +75,21 @@ void check(ncclResult_t result, const char* call) {
         throw NcclError(answer_of(result, call, nullptr).reason);
 }
 
-ncclDataType_t nccl_type(ElementType element) {
+ncclDataType_t nccl_type(DataType element) {
     switch (element) {
-        case ElementType::float32:
+        case DataType::float32:
             return ncclFloat32;
-        case ElementType::float64:
+        case DataType::float64:
             return ncclFloat64;
-        case ElementType::float16:
+        case DataType::float16:
             return ncclFloat16;
-        case ElementType::bfloat16:
+        case DataType::bfloat16:
             return ncclBfloat16;
-        case ElementType::int32:
+        case DataType::int32:
             return ncclInt32;
-        case ElementType::int64:
+        case DataType::int64:
             return ncclInt64;
-        case ElementType::uint8:
+        case DataType::uint8:
             return ncclUint8;
     }
     return ncclUint8;

@@ -36,7 +36,7 @@ NcclAnswer answer_of(cudaError_t error, const char* call);
 void check(cudaError_t error, const char* call);
 void check(ncclResult_t result, const char* call);
 
-ncclDataType_t nccl_type(ElementType element);
+ncclDataType_t nccl_type(DataType element);
 ncclRedOp_t nccl_reduction(Reduction reduction);
 
 /// Passes a call to NCCL. all_to_all and all_to_allv become a group of messages. @throws NcclError for an

@@ -246,7 +246,7 @@ class GpuPort final : public NcclPort {
             return comm::issue(call, options_.size, communicator_, stream_);
         auto* one = static_cast<std::byte*>(for_barrier_);
         return comm::issue({.operation = Operation::allreduce,
-                            .element = ElementType::int32,
+                            .element = DataType::int32,
                             .send = one,
                             .receive = one,
                             .count = 1},

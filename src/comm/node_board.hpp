@@ -28,7 +28,7 @@ struct alignas(64) Announcement {
     std::uint64_t address;  ///< of its receive buffer, in its process
     std::int32_t peer;
     Operation operation;
-    ElementType element;
+    DataType element;
     Reduction reduction;
     Way way;           ///< first rank only: how a long reduction is to be done
     std::int8_t slot;  ///< the slot with the rank's data; none if they are too long

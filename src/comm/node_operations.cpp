@@ -50,7 +50,7 @@ Task use_shares(OperationQueue& queue, const Call& call, const Agreement& agreem
             const auto length = std::min(used_at_once, share.bytes - done);
             auto* own = call.receive + share.first + done;
             aim(queue, agreement, share.first + done);
-            loop(queue.sources, std::span(&own, 1), length / bytes_of(call.element));
+            loop(queue.sources, std::span(&own, 1), length / size_of(call.element));
             call.use(share.first + done, {own, length});
         }
     } else {
@@ -63,7 +63,7 @@ Task use_shares(OperationQueue& queue, const Call& call, const Agreement& agreem
                 if (first >= share.bytes) return;
                 length = std::min(length, share.bytes - first);
                 auto* own = call.receive + share.first + first;
-                loop(from, std::span(&own, 1), length / bytes_of(call.element));
+                loop(from, std::span(&own, 1), length / size_of(call.element));
                 call.use(share.first + first, {own, length});
             });
     }
@@ -88,7 +88,7 @@ Task scatter(OperationQueue& queue, const Call& call, const Agreement& agreement
         queue, call.send, blocks, bytes,
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
             auto* to = call.receive + first;
-            loop(from, std::span(&to, 1), length / bytes_of(call.element));
+            loop(from, std::span(&to, 1), length / size_of(call.element));
         });
 }
 
@@ -163,7 +163,7 @@ void finish_short(OperationQueue& queue, const Call& call, std::uint64_t number)
 void reduce_share(OperationQueue& queue, const Call& call, const Agreement& agreement) {
     const auto share = share_of(call.bytes(), queue.board.rank(), queue.board.size());
     aim(queue, agreement, share.first);
-    loop_of(queue, call)(queue.sources, queue.destinations, share.bytes / bytes_of(call.element));
+    loop_of(queue, call)(queue.sources, queue.destinations, share.bytes / size_of(call.element));
     queue.board.step();
 }
 

@@ -147,54 +147,53 @@ void convert_all(const std::byte* source, std::byte* destination, std::size_t co
 
 void ReduceLoop::operator()(Sources sources, Destinations destinations, std::size_t count) const {
     switch (element) {
-        case ElementType::float32:
+        case DataType::float32:
             return reduce_float32(reduction, sources, destinations, count, ranks);
-        case ElementType::float64:
+        case DataType::float64:
             return reduce_float64(reduction, sources, destinations, count, ranks);
-        case ElementType::float16:
+        case DataType::float16:
             return reduce_float16(reduction, sources, destinations, count, ranks);
-        case ElementType::bfloat16:
+        case DataType::bfloat16:
             return reduce_bfloat16(reduction, sources, destinations, count, ranks);
-        case ElementType::int32:
+        case DataType::int32:
             return reduce_int32(reduction, sources, destinations, count, ranks);
-        case ElementType::int64:
+        case DataType::int64:
             return reduce_int64(reduction, sources, destinations, count, ranks);
-        case ElementType::uint8:
+        case DataType::uint8:
             return reduce_uint8(reduction, sources, destinations, count, ranks);
     }
 }
 
-ElementType wide_type(ElementType element, Reduction reduction) {
+DataType wide_type(DataType element, Reduction reduction) {
     switch (element) {
-        case ElementType::float16:
-        case ElementType::bfloat16:
-            return ElementType::float32;
-        case ElementType::int32:
-        case ElementType::uint8:
-            return reduction == Reduction::average ? ElementType::int64 : element;
+        case DataType::float16:
+        case DataType::bfloat16:
+            return DataType::float32;
+        case DataType::int32:
+        case DataType::uint8:
+            return reduction == Reduction::average ? DataType::int64 : element;
         default:
             return element;
     }
 }
 
-void convert(ElementType from, const std::byte* source, ElementType to, std::byte* destination,
-             std::size_t count) {
-    const bool widens = bytes_of(from) < bytes_of(to);
+void convert(DataType from, const std::byte* source, DataType to, std::byte* destination, std::size_t count) {
+    const bool widens = size_of(from) < size_of(to);
     switch (widens ? from : to) {
-        case ElementType::float16:
+        case DataType::float16:
             return widens ? convert_all<float16, float>(source, destination, count)
                           : convert_all<float, float16>(source, destination, count);
-        case ElementType::bfloat16:
+        case DataType::bfloat16:
             return widens ? convert_all<bfloat16, float>(source, destination, count)
                           : convert_all<float, bfloat16>(source, destination, count);
-        case ElementType::int32:
+        case DataType::int32:
             return widens ? convert_all<std::int32_t, std::int64_t>(source, destination, count)
                           : convert_all<std::int64_t, std::int32_t>(source, destination, count);
-        case ElementType::uint8:
+        case DataType::uint8:
             return widens ? convert_all<std::uint8_t, std::int64_t>(source, destination, count)
                           : convert_all<std::int64_t, std::uint8_t>(source, destination, count);
         default:
-            std::memcpy(destination, source, count * bytes_of(from));
+            std::memcpy(destination, source, count * size_of(from));
     }
 }
 

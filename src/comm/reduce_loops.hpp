@@ -12,7 +12,7 @@ namespace dtrain::comm {
 /// Reduces `count` elements of all sources, in their order, and writes the result to all destinations. A
 /// destination may be a source, but must not partially overlap one. Averages are divided by `ranks`.
 struct ReduceLoop {
-    ElementType element = ElementType::float32;
+    DataType element = DataType::float32;
     Reduction reduction = Reduction::sum;
     std::size_t ranks = 1;
 
@@ -21,10 +21,9 @@ struct ReduceLoop {
 };
 
 /// The type in which partial results are sent between nodes so that they are rounded only once.
-ElementType wide_type(ElementType element, Reduction reduction);
+DataType wide_type(DataType element, Reduction reduction);
 
 /// Converts between a type and its wide type.
-void convert(ElementType from, const std::byte* source, ElementType to, std::byte* destination,
-             std::size_t count);
+void convert(DataType from, const std::byte* source, DataType to, std::byte* destination, std::size_t count);
 
 }  // namespace dtrain::comm

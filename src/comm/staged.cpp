@@ -42,7 +42,7 @@ void add_own_share(OperationQueue& queue, std::byte* buffer, Segment piece, std:
         sources[static_cast<std::size_t>(other)] = board.piece(other, 0, number) + share.first;
     sources[static_cast<std::size_t>(board.rank())] = own;
     std::byte* const destinations[] = {own, board.piece(board.rank(), 1, number) + share.first};
-    loop(sources, destinations, share.bytes / bytes_of(loop.element));
+    loop(sources, destinations, share.bytes / size_of(loop.element));
 }
 
 void take_shares(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number) {
@@ -79,7 +79,7 @@ Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t by
                                         {taken, length});
             queue.sources[other] = other == me ? to : taken;
         }
-        loop(queue.sources, std::span(&to, 1), length / bytes_of(loop.element));
+        loop(queue.sources, std::span(&to, 1), length / size_of(loop.element));
     }
     queue.board.step();
     co_await all_steps(queue);

@@ -50,8 +50,8 @@ Value one_like(const Value& loss) {
     auto& one = made[loss.type];
     if (!one.memory) {
         one = make_value({1}, loss.type);
-        with_element(loss.type,
-                     [&]<class Element>() { one.host_to_fill().as<Element>().front() = Element(1); });
+        with_tensor_element(loss.type,
+                            [&]<class Element>() { one.host_to_fill().as<Element>().front() = Element(1); });
     }
     auto shaped = one;
     shaped.shape = loss.shape;

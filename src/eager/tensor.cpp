@@ -74,7 +74,7 @@ Tensor Tensor::full(const Shape& shape, double number, DataType type) {
     check_shape("tensor", shape);
     const auto value = eager::make_value(shape, type);
     const auto host = value.host_to_fill();
-    with_element(
+    with_tensor_element(
         type, [&]<class Element>() { std::ranges::fill(host.as<Element>(), static_cast<Element>(number)); });
     return Tensor({value, {}});
 }
@@ -131,8 +131,8 @@ Tensor cast(const Tensor& x, DataType type) {
     const auto to = eager::make_value(from.shape, type);
     const auto given = from.on_host();
     const auto wanted = to.host_to_fill();
-    with_element(from.type, [&]<class Given>() {
-        with_element(type, [&]<class Wanted>() {
+    with_tensor_element(from.type, [&]<class Given>() {
+        with_tensor_element(type, [&]<class Wanted>() {
             std::ranges::transform(given.as<Given>(), wanted.as<Wanted>().begin(), [&](Given number) {
                 if (!is_number_of<Wanted>(number))
                     throw UsageError(
@@ -166,7 +166,7 @@ Tensor randn(const Shape& shape, std::uint64_t stream, DataType type) {
     const auto value = eager::make_value(shape, type);
     const auto host = value.host_to_fill();
     // Box and Muller, 1958, the first number of each pair.
-    with_element(type, [&]<class Element>() {
+    with_tensor_element(type, [&]<class Element>() {
         std::uint64_t i = 0;
         for (auto& each : host.as<Element>()) {
             const auto radius = std::sqrt(-2 * std::log1p(-initial_unit(key, i)));

@@ -32,6 +32,7 @@ void Value::start_reading_to_host() const {
 }
 
 Value make_value(const Shape& shape, DataType type) {
+    if (!is_tensor_type(type)) throw DataTypeError("a tensor", type, expected_of_tensors);
     return place().make_value(shape, type);
 }
 

@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <memory>
 
+#include <dtrain/data_type.hpp>
+
 #include "gpu/stream.hpp"
 
 namespace dtrain::gpu {
-
-/// Type of the factors; sums and results are float32, or float64 for float64.
-enum class Number { float32, float64, bfloat16, float16 };
 
 /// A row-major matrix on the GPU, optionally read as its transpose.
 struct MatrixOnGpu {
@@ -41,8 +40,9 @@ class ProductLibrary {
 /// out = a b, prepared once.
 class MatrixProduct {
   public:
+    /// @param type of the factors; sums and results are float32, or float64 for float64
     /// @param bias one element per column of out, of out's type; not read with Finish::nothing
-    MatrixProduct(ProductLibrary& library, MatrixOnGpu a, MatrixOnGpu b, MatrixOnGpu out, Number number,
+    MatrixProduct(ProductLibrary& library, MatrixOnGpu a, MatrixOnGpu b, MatrixOnGpu out, DataType type,
                   Finish finish = Finish::nothing, const void* bias = nullptr);
     ~MatrixProduct();
     MatrixProduct(MatrixProduct&&) noexcept;

@@ -62,7 +62,7 @@ std::string checksum(const Checkpoint& checkpoint) {
 CheckpointTensor::Values read_values(const io::Hdf5File& file, const std::string& path,
                                      const io::Hdf5DatasetInfo& info) {
     // A file with another element type fails later by its checksum.
-    return with_element(info.element.value_or(ElementType::float32),
+    return with_element(info.element.value_or(DataType::float32),
                         [&]<class Value>() -> CheckpointTensor::Values { return file.read<Value>(path); });
 }
 

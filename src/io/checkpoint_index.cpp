@@ -65,7 +65,7 @@ void write_hdf5(const std::filesystem::path& path, const CheckpointIndex& index,
 bool is_sound(const CheckpointIndex& index) {
     std::vector<std::int64_t> rows(index.tensors.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        auto bytes = static_cast<std::int64_t>(detail::bytes_of(index.tensors[i].element));
+        auto bytes = static_cast<std::int64_t>(size_of(index.tensors[i].element));
         for (const auto extent : index.tensors[i].shape)
             if (extent < 0 || __builtin_mul_overflow(bytes, extent, &bytes)) return false;
         rows[i] = bytes == 0 ? 0 : index.tensors[i].rows();

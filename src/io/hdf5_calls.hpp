@@ -55,12 +55,12 @@ Hdf5Handle file_access(bool virtual_datasets);
 Hdf5Handle text_type(std::size_t size);
 
 /// The type of values in files: little endian.
-Hdf5Handle file_type(ElementType element);
+Hdf5Handle file_type(DataType element);
 
 /// The type of values in memory.
-Hdf5Handle memory_type(ElementType element);
+Hdf5Handle memory_type(DataType element);
 
 /// The element type of values in a file; nothing if unsupported.
-std::optional<ElementType> element_in(const Hdf5Handle& type);
+std::optional<DataType> element_in(const Hdf5Handle& type);
 
 }  // namespace dtrain::io

@@ -192,8 +192,8 @@ std::vector<Value> Hdf5File::read(const std::string& dataset) const {
         fail_reading("dataset '" + dataset + "' has " + std::to_string(count) +
                      " values, more than memory holds");
     }
-    if (count != 0 && H5Dread(handle.get(), memory_type(detail::element_type<Value>()).get(), H5S_ALL,
-                              H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+    if (count != 0 && H5Dread(handle.get(), memory_type(data_type_of<Value>).get(), H5S_ALL, H5S_ALL,
+                              H5P_DEFAULT, values.data()) < 0)
         fail_reading("dataset '" + dataset + "' cannot be read: it is damaged or the file is cut off");
     return values;
 }

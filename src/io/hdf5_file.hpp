@@ -76,7 +76,7 @@ struct Hdf5DatasetInfo {
     std::vector<std::int64_t> shape;
     std::int64_t count = 0;  ///< product of the shape
     Hdf5Type type = Hdf5Type::other;
-    std::optional<ElementType> element;  ///< nothing if unsupported
+    std::optional<DataType> element;  ///< nothing if unsupported
 };
 
 /// An HDF5 file with the few operations that dtrain needs. Thread-safe; calls are serialized. HDF5's own
@@ -96,7 +96,7 @@ class Hdf5File {
         return read<std::int64_t>(dataset);
     }
     /// All values of a numeric dataset, converted to the nearest values of another type.
-    /// @tparam Value as detail::element_type()
+    /// @tparam Value a Reducible
     template <class Value>
     std::vector<Value> read(const std::string& dataset) const;
     /// Reads rows first .. first + count - 1; `values` must have their size.
@@ -118,13 +118,12 @@ class Hdf5File {
     template <class Value>
     void write(const std::string& dataset, std::span<const std::int64_t> shape,
                std::span<const Value> values) {
-        write_bytes(dataset, shape, detail::element_type<Value>(), values.data());
+        write_bytes(dataset, shape, data_type_of<Value>, values.data());
     }
     /// Creates a contiguous dataset whose values somebody else writes, and returns their offset in the file;
     /// 0 if it has no values.
-    std::int64_t allocate(const std::string& dataset, std::span<const std::int64_t> shape,
-                          ElementType element);
-    void write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, ElementType element,
+    std::int64_t allocate(const std::string& dataset, std::span<const std::int64_t> shape, DataType element);
+    void write_virtual(const std::string& dataset, std::span<const std::int64_t> shape, DataType element,
                        std::span<const Hdf5Part> parts);
     void write_text(const std::string& group, const std::string& attribute, const std::string& value);
     void write_integer(const std::string& group, const std::string& attribute, std::int64_t value);
@@ -150,11 +149,11 @@ class Hdf5File {
     Hdf5DatasetInfo shape_of(const Hdf5Handle& dataset, const std::string& name) const;
     Hdf5Handle open_group(const std::string& name) const;
     Hdf5Handle open_attribute(const std::string& group, const std::string& attribute) const;
-    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, ElementType element,
+    void write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, DataType element,
                      const void* values);
     void make_groups_of(const std::string& dataset);
     Hdf5Handle create_dataset(const std::string& dataset, std::span<const std::int64_t> shape,
-                              ElementType element, const Hdf5Handle& creation);
+                              DataType element, const Hdf5Handle& creation);
     void write_attribute(const std::string& group, const std::string& attribute, Hdf5Handle::Id file_type,
                          Hdf5Handle::Id memory_type, const void* value);
     [[noreturn]] void fail_reading(const std::string& what) const;

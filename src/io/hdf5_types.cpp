@@ -25,48 +25,48 @@ constexpr std::size_t exponent_of_bfloat16 = 8;
 
 }  // namespace
 
-Hdf5Handle file_type(ElementType element) {
+Hdf5Handle file_type(DataType element) {
     switch (element) {
-        case ElementType::float32:
+        case DataType::float32:
             return copy_of(H5T_IEEE_F32LE);
-        case ElementType::float64:
+        case DataType::float64:
             return copy_of(H5T_IEEE_F64LE);
-        case ElementType::float16:
+        case DataType::float16:
             return half_type(H5T_IEEE_F32LE, exponent_of_float16);
-        case ElementType::bfloat16:
+        case DataType::bfloat16:
             return half_type(H5T_IEEE_F32LE, exponent_of_bfloat16);
-        case ElementType::int32:
+        case DataType::int32:
             return copy_of(H5T_STD_I32LE);
-        case ElementType::int64:
+        case DataType::int64:
             return copy_of(H5T_STD_I64LE);
-        case ElementType::uint8:
+        case DataType::uint8:
             return copy_of(H5T_STD_U8LE);
     }
     return {};
 }
 
-Hdf5Handle memory_type(ElementType element) {
+Hdf5Handle memory_type(DataType element) {
     switch (element) {
-        case ElementType::float32:
+        case DataType::float32:
             return copy_of(H5T_NATIVE_FLOAT);
-        case ElementType::float64:
+        case DataType::float64:
             return copy_of(H5T_NATIVE_DOUBLE);
-        case ElementType::float16:
+        case DataType::float16:
             return half_type(H5T_NATIVE_FLOAT, exponent_of_float16);
-        case ElementType::bfloat16:
+        case DataType::bfloat16:
             return half_type(H5T_NATIVE_FLOAT, exponent_of_bfloat16);
-        case ElementType::int32:
+        case DataType::int32:
             return copy_of(H5T_NATIVE_INT32);
-        case ElementType::int64:
+        case DataType::int64:
             return copy_of(H5T_NATIVE_INT64);
-        case ElementType::uint8:
+        case DataType::uint8:
             return copy_of(H5T_NATIVE_UINT8);
     }
     return {};
 }
 
-std::optional<ElementType> element_in(const Hdf5Handle& type) {
-    for (const auto element : element_types)
+std::optional<DataType> element_in(const Hdf5Handle& type) {
+    for (const auto element : data_types)
         if (H5Tequal(type.get(), memory_type(element).get()) > 0) return element;
     return std::nullopt;
 }

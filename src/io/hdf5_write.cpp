@@ -81,7 +81,7 @@ void Hdf5File::make_groups_of(const std::string& dataset) {
 }
 
 Hdf5Handle Hdf5File::create_dataset(const std::string& dataset, std::span<const std::int64_t> shape,
-                                    ElementType element, const Hdf5Handle& creation) {
+                                    DataType element, const Hdf5Handle& creation) {
     make_groups_of(dataset);
     const auto space = space_of(shape);
     const auto type = file_type(element);
@@ -92,8 +92,8 @@ Hdf5Handle Hdf5File::create_dataset(const std::string& dataset, std::span<const 
     return handle;
 }
 
-void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape,
-                           ElementType element, const void* values) {
+void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int64_t> shape, DataType element,
+                           const void* values) {
     const QuietHdf5 quiet;
     const auto creation = without_timestamps(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
@@ -103,7 +103,7 @@ void Hdf5File::write_bytes(const std::string& dataset, std::span<const std::int6
 }
 
 std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std::int64_t> shape,
-                                ElementType element) {
+                                DataType element) {
     const QuietHdf5 quiet;
     const auto creation = without_timestamps(H5P_DATASET_CREATE);
     H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
@@ -115,7 +115,7 @@ std::int64_t Hdf5File::allocate(const std::string& dataset, std::span<const std:
 }
 
 void Hdf5File::write_virtual(const std::string& dataset, std::span<const std::int64_t> shape,
-                             ElementType element, std::span<const Hdf5Part> parts) {
+                             DataType element, std::span<const Hdf5Part> parts) {
     const QuietHdf5 quiet;
     const auto creation = without_timestamps(H5P_DATASET_CREATE);
     for (const auto& part : parts) {

@@ -49,9 +49,8 @@ ShardInfo shard_from(const json& value) {
 
 TensorInfo tensor_from(const json& value) {
     const auto type = value.at("type").get<std::string>();
-    const auto element =
-        std::ranges::find(element_types, type, [](ElementType each) { return to_string(each); });
-    if (element == element_types.end()) throw json::other_error::create(501, type, nullptr);
+    const auto element = std::ranges::find(data_types, type, [](DataType each) { return to_string(each); });
+    if (element == data_types.end()) throw json::other_error::create(501, type, nullptr);
     return {value.at("name").get<std::string>(), *element,
             value.at("shape").get<std::vector<std::int64_t>>()};
 }

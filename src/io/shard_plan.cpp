@@ -21,7 +21,7 @@ std::int64_t cut(std::int64_t bytes, int shard, int shards) {
 }  // namespace
 
 std::int64_t TensorInfo::row_bytes() const {
-    auto bytes = static_cast<std::int64_t>(detail::bytes_of(element));
+    auto bytes = static_cast<std::int64_t>(size_of(element));
     for (std::size_t i = 1; i < shape.size(); ++i) bytes *= shape[i];
     return bytes;
 }

@@ -19,7 +19,7 @@ inline constexpr std::string_view optimizer_group = "/optimizer/";
 /// A checkpoint's tensor without its values.
 struct TensorInfo {
     std::string name;  ///< dataset name: "/parameters/fc_0.weight"
-    ElementType element = ElementType::float32;
+    DataType element = DataType::float32;
     std::vector<std::int64_t> shape;
 
     std::int64_t rows() const { return shape.empty() ? 1 : shape.front(); }

@@ -19,7 +19,7 @@ namespace dtrain::io {
 namespace {
 
 CheckpointTensor::Values room_for(const TensorInfo& info) {
-    const auto count = static_cast<std::size_t>(info.bytes()) / detail::bytes_of(info.element);
+    const auto count = static_cast<std::size_t>(info.bytes()) / size_of(info.element);
     return with_element(info.element, [count]<class Value>() -> CheckpointTensor::Values {
         return std::vector<Value>(count);
     });
@@ -44,8 +44,8 @@ std::span<const std::byte> bytes_of(const CheckpointTensor& tensor) {
 }
 
 TensorInfo info_of(const std::string& group, const std::string& name, const CheckpointTensor& tensor) {
-    const auto element = std::visit(
-        []<class Value>(const std::vector<Value>&) { return detail::element_type<Value>(); }, tensor.values);
+    const auto element =
+        std::visit([]<class Value>(const std::vector<Value>&) { return data_type_of<Value>; }, tensor.values);
     return {group + name, element, tensor.shape};
 }
 

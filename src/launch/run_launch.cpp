@@ -101,7 +101,7 @@ class Launch {
             const auto own = own_address(*elastic_, options_);
             options_ = options_of_start(std::move(options_), {own}, own);
         }
-        if (!options_.dry_run.empty()) return show_plan();
+        if (options_.dry_run) return show_plan();
         const auto places = leftover_places(environment_);
         if (options_.check) return check();
         if (options_.report) check_report_file(*options_.report);
@@ -313,7 +313,8 @@ class Launch {
         auto [argv, added] = command_for(plan, "", {});
         for (const char* random : {"DTRAIN_JOB_TOKEN", "DTRAIN_RUN_ID", "DTRAIN_GLOO_FS_PATH"})
             added.unset(random);
-        const auto text = options_.dry_run == "json" ? to_json(plan, argv, added) : to_table(plan, argv);
+        const auto text =
+            options_.dry_run == PlanForm::json ? to_json(plan, argv, added) : to_table(plan, argv);
         write_all(STDOUT_FILENO, text);
         return 0;
     }

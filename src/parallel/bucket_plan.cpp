@@ -17,7 +17,7 @@ constexpr std::size_t cache_line = 64;
 
 std::vector<BucketPlan> plan_buckets(std::span<const ArraySize> sizes, std::int64_t bucket_bytes) {
     std::vector<BucketPlan> buckets;
-    std::map<ElementType, std::size_t> open;  // the bucket of each type that is being filled
+    std::map<DataType, std::size_t> open;  // the bucket of each type that is being filled
     for (auto number = sizes.size(); number-- > 0;) {
         const auto element = sizes[number].element;
         const auto found = open.find(element);

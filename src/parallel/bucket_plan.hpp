@@ -13,15 +13,15 @@ namespace dtrain::parallel {
 
 /// Type and number of elements that a parameter exchanges.
 struct ArraySize {
-    ElementType element = ElementType::float32;
+    DataType element = DataType::float32;
     std::size_t count = 0;  ///< elements
 
-    std::size_t bytes() const { return count * detail::bytes_of(element); }
+    std::size_t bytes() const { return count * size_of(element); }
 };
 
 /// Arrays of one type that are exchanged together, contiguous within one block of memory for all buckets.
 struct BucketPlan {
-    ElementType element = ElementType::float32;
+    DataType element = DataType::float32;
     std::vector<std::size_t>
         parameters;         ///< in the order in which backward passes compute gradients: the last one first
     std::size_t begin = 0;  ///< offset in bytes, aligned to a cache line

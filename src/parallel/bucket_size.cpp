@@ -51,7 +51,7 @@ std::int64_t sufficient_size(std::span<const MeasuredSize> measured) {
 }
 
 std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t max_bytes,
-                                  ElementType element) {
+                                  DataType element) {
     const auto max = std::clamp(max_bytes, smallest, largest);
     return sufficient_size(
         with_real(element, [&]<class T>() { return measured_sums<T>(communicator, max); }));

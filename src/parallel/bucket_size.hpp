@@ -22,7 +22,6 @@ std::int64_t sufficient_size(std::span<const MeasuredSize> measured);
 
 /// Times all-reduces of several sizes, up to `max_bytes`, of elements of this real type. All ranks get the
 /// same result. Collective.
-std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t max_bytes,
-                                  ElementType element);
+std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t max_bytes, DataType element);
 
 }  // namespace dtrain::parallel

@@ -35,7 +35,7 @@ std::vector<ArraySize> sizes_of(const std::vector<ParameterBuffers>& parameters,
 
 /// The sum of all arrays of the type with the most bytes.
 ArraySize most_of(std::span<const ArraySize> sizes) {
-    std::map<ElementType, ArraySize> of_type;
+    std::map<DataType, ArraySize> of_type;
     for (const auto& [element, count] : sizes) {
         auto& all = of_type[element];
         all.element = element;
@@ -51,7 +51,7 @@ void copy(std::span<const std::byte> from, std::span<std::byte> to) {
 /// The reduction to request from the communicator; put_average() computes the average from it.
 template <Reducible T>
 constexpr Reduction reduction_of() {
-    return parallel::is_half(detail::element_type<T>()) ? Reduction::average : Reduction::sum;
+    return is_half(data_type_of<T>) ? Reduction::average : Reduction::sum;
 }
 
 Request start_reduction(const Communicator& communicator, const ElementSpan& elements) {
@@ -139,8 +139,7 @@ struct GradientAveraging::Content {
     }
 
     ElementSpan memory_of(const parallel::BucketPlan& plan) const {
-        return {plan.element, memory.data() + plan.begin,
-                (plan.end - plan.begin) / detail::bytes_of(plan.element)};
+        return {plan.element, memory.data() + plan.begin, (plan.end - plan.begin) / size_of(plan.element)};
     }
 
     ElementSpan memory_of_gradient(std::size_t number) const {

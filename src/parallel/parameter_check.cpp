@@ -21,10 +21,8 @@ std::optional<std::string> what_is_wrong(const std::vector<ParameterBuffers>& pa
                                gradient.size());
         for (const auto type : {values.type(), gradient.type()})
             if (!is_real(type))
-                return fmt::format(
-                    "parameter '{}' has {} elements; values and gradients are float32, float64, float16 or "
-                    "bfloat16",
-                    name, to_string(type));
+                return fmt::format("parameter '{}' has {} elements; values and gradients are {}", name,
+                                   to_string(type), expected_of_gradients);
     }
     return std::nullopt;
 }

@@ -2,30 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <dtrain/element_type.hpp>
-#include <dtrain/error.hpp>
+#include <dtrain/data_type.hpp>
 
 #include "base/with_element.hpp"
 
 namespace dtrain::parallel {
 
-constexpr bool is_half(ElementType type) {
-    return type == ElementType::float16 || type == ElementType::bfloat16;
-}
+inline constexpr auto expected_of_gradients = "float32, float64, float16 or bfloat16";
 
-/// Whether gradients can have this type.
-constexpr bool is_real(ElementType type) {
-    return type == ElementType::float32 || type == ElementType::float64 || is_half(type);
-}
-
-/// Calls action.template operator()<Value>() with the C++ type for this real element type.
+/// with_element() of gradients, whose elements are real numbers. @throws DataTypeError for integers
 template <class Action>
-auto with_real(ElementType type, const Action& action) {
+auto with_real(DataType type, const Action& action) {
     return with_element(type, [&]<class Value>() -> decltype(action.template operator()<float>()) {
-        if constexpr (is_real(detail::element_type<Value>()))
+        if constexpr (is_real(data_type_of<Value>))
             return action.template operator()<Value>();
         else
-            throw Error("integers have no averages here");
+            throw DataTypeError("gradients", type, expected_of_gradients);
     });
 }
 

@@ -42,7 +42,7 @@ void BucketSums::start_captured(std::size_t number) {
     forked_[number] = comm::backend_of(communicator_)
                           ->captured_operations()
                           ->fork({.operation = detail::Operation::allreduce,
-                                  .element = ElementType::float32,
+                                  .element = DataType::float32,
                                   .send = bytes.data(),
                                   .receive = bytes.data(),
                                   .count = buckets_[number].size()});

@@ -174,6 +174,10 @@ void Program::add(Variable variable) {
     if (has(variable.name))
         throw ProgramError(fmt::format("there is a variable '{}' in the program already", variable.name), "",
                            variable.name);
+    if (!is_tensor_type(variable.type))
+        throw ProgramError(fmt::format("variable '{}' is {}, expected {}", variable.name,
+                                       dtrain::to_string(variable.type), expected_of_tensors),
+                           "", variable.name);
     if (std::ranges::any_of(variable.shape, [](std::int64_t extent) { return extent < 1; }))
         throw ProgramError(fmt::format("variable '{}' has shape {}, expected extents of at least 1",
                                        variable.name, dtrain::to_string(variable.shape)),

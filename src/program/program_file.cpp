@@ -100,7 +100,7 @@ Variable variable_from(const JsonReader& reader) {
     reader.expect_keys({"name", "type", "shape", "role"}, {"initializer"});
     Variable variable{.name = reader.at("name").text(),
                       .shape = reader.at("shape").wholes(),
-                      .type = named(reader.at("type"), data_types),
+                      .type = named(reader.at("type"), tensor_types),
                       .role = named(reader.at("role"), roles)};
     if (reader.has("initializer")) variable.initializer = initializer_from(reader.at("initializer"));
     return variable;

@@ -28,7 +28,8 @@ void fill(std::span<Element> values, const Initializer& initializer, std::uint64
 
 void initialise(const StateTensor& tensor, const Initializer& initializer, std::uint64_t seed) {
     const auto key = initial_key(seed, initializer.block_of.empty() ? tensor.name : initializer.block_of);
-    with_element(tensor.view.type, [&]<class Value>() { fill(tensor.view.as<Value>(), initializer, key); });
+    with_tensor_element(tensor.view.type,
+                        [&]<class Value>() { fill(tensor.view.as<Value>(), initializer, key); });
 }
 
 }  // namespace

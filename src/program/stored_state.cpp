@@ -18,8 +18,8 @@
 namespace dtrain::program {
 namespace {
 
-ElementType element_of(const CheckpointTensor& tensor) {
-    return std::visit([]<class Value>(const std::vector<Value>&) { return detail::element_type<Value>(); },
+DataType element_of(const CheckpointTensor& tensor) {
+    return std::visit([]<class Value>(const std::vector<Value>&) { return data_type_of<Value>; },
                       tensor.values);
 }
 
@@ -36,7 +36,7 @@ auto& tensors_of(AnyCheckpoint& checkpoint, Role role) {
 }  // namespace
 
 CheckpointTensor stored(const TensorView& view) {
-    return with_element(view.type, [&]<class Value>() -> CheckpointTensor {
+    return with_tensor_element(view.type, [&]<class Value>() -> CheckpointTensor {
         const auto values = view.as<Value>();
         return {view.shape, std::vector<Value>(values.begin(), values.end())};
     });
@@ -50,7 +50,7 @@ const CheckpointTensor& stored_for(const std::string& source,
         throw UsageError(fmt::format("{}: it has no '{}', which is to be loaded", source, name));
     const auto& tensor = found->second;
     const auto element = element_of(tensor);
-    if (element != element_type_of(view.type) || tensor.shape != view.shape)
+    if (element != view.type || tensor.shape != view.shape)
         throw UsageError(fmt::format("{}: '{}' is {} {}, expected {} {}", source, name, to_string(element),
                                      to_string(tensor.shape), to_string(view.type), to_string(view.shape)));
     if (count_of(tensor) != view.size())
@@ -60,7 +60,7 @@ const CheckpointTensor& stored_for(const std::string& source,
 }
 
 void restore(const CheckpointTensor& stored, const TensorView& view) {
-    with_element(view.type, [&]<class Value>() {
+    with_tensor_element(view.type, [&]<class Value>() {
         std::ranges::copy(std::get<std::vector<Value>>(stored.values), view.as<Value>().begin());
     });
 }

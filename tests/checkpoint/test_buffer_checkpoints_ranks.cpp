@@ -34,21 +34,21 @@ struct Library {
     std::vector<CheckpointBuffer> buffers;
 
     explicit Library(unsigned seed) {
-        add("layer/weight", {1000, 1200}, ElementType::float32);
-        add("layer/moment", {3, 5}, ElementType::float64, false);
-        add("half", {7, 11, 2}, ElementType::float16);
-        add("brain", {}, ElementType::bfloat16, true, 77);
-        add("steps", {1}, ElementType::int64, false);
-        add("labels", {4}, ElementType::int32);
-        add("random", {19}, ElementType::uint8, false);
-        add("nothing", {0, 3}, ElementType::float32);
+        add("layer/weight", {1000, 1200}, DataType::float32);
+        add("layer/moment", {3, 5}, DataType::float64, false);
+        add("half", {7, 11, 2}, DataType::float16);
+        add("brain", {}, DataType::bfloat16, true, 77);
+        add("steps", {1}, DataType::int64, false);
+        add("labels", {4}, DataType::int32);
+        add("random", {19}, DataType::uint8, false);
+        add("nothing", {0, 3}, DataType::float32);
         scramble(seed);
     }
 
-    void add(const std::string& name, const Shape& shape, ElementType type, bool is_parameter = true,
+    void add(const std::string& name, const Shape& shape, DataType type, bool is_parameter = true,
              std::size_t count = 0) {
         if (count == 0) count = static_cast<std::size_t>(element_count(shape));
-        auto& bytes = memory.emplace_back(count * detail::bytes_of(type));
+        auto& bytes = memory.emplace_back(count * size_of(type));
         buffers.push_back({name, shape, {type, bytes.data(), count}, is_parameter});
     }
 

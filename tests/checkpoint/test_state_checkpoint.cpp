@@ -160,7 +160,7 @@ TEST(CheckpointOfState, NumbersThatItsFilesDoNotHaveTakeNoMemory) {
     auto& shard = index.shards.at(0);
     const std::int64_t rows = std::int64_t{1} << 45;
     const auto number = index.tensors.size();
-    index.tensors.push_back({std::string(io::optimizer_group) + "sums", ElementType::float64, {rows}});
+    index.tensors.push_back({std::string(io::optimizer_group) + "sums", DataType::float64, {rows}});
     shard.pieces.push_back({{number, 0, rows}, shard.bytes, 0});
     shard.bytes += rows * 8;
     io::write_index(path / io::index_name, index);

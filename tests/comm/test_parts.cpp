@@ -115,9 +115,9 @@ TEST(ReduceLoops, IntegersWrapAndAveragesDoNot) {
     const std::byte* const from[] = {std::as_bytes(std::span(left)).data(),
                                      std::as_bytes(std::span(right)).data()};
     std::byte* const to[] = {std::as_writable_bytes(std::span(out)).data()};
-    ReduceLoop{ElementType::uint8, Reduction::sum, 2}(from, to, out.size());
+    ReduceLoop{DataType::uint8, Reduction::sum, 2}(from, to, out.size());
     EXPECT_EQ(out[49], 301 - 256);
-    ReduceLoop{ElementType::uint8, Reduction::average, 2}(from, to, out.size());
+    ReduceLoop{DataType::uint8, Reduction::average, 2}(from, to, out.size());
     EXPECT_EQ(out[49], 150);
 }
 

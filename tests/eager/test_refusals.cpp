@@ -45,6 +45,15 @@ TEST(Refusals, NameOperatorAndShapes) {
     EXPECT_THROW(Parameter("p", {2}, {}, DataType::int64), ProgramError);
 }
 
+TEST(Refusals, OfTypesThatTensorsCannotHave) {
+    const auto refused = "a tensor: the type is bfloat16, expected float32, int64, float64 or int32";
+    EXPECT_EQ(message_of<DataTypeError>([] { Tensor::full({2}, 1, DataType::bfloat16); }), refused);
+    EXPECT_EQ(message_of<DataTypeError>([] { cast(Tensor::full({2}, 1), DataType::bfloat16); }), refused);
+    EXPECT_EQ(message_of<DataTypeError>([] { randn({2}, 0, DataType::bfloat16); }), refused);
+    EXPECT_EQ(message_of<ProgramError>([] { Parameter("p", {2}, {}, DataType::float16); }),
+              "variable 'p' is float16, expected float32, int64, float64 or int32");
+}
+
 TEST(Refusals, OfBackward) {
     const Parameter p("p", {2, 3});
     const auto x = square(p);

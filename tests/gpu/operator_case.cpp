@@ -10,28 +10,16 @@
 
 #include <dtrain/half.hpp>
 
+#include "base/with_element.hpp"
+
 namespace dtrain::tests {
 namespace {
 
 using kernels::KernelArguments;
 
-template <class Function>
-void with_type(DataType type, const Function& function) {
-    switch (type) {
-        case DataType::float32:
-            return function(float{});
-        case DataType::float64:
-            return function(double{});
-        case DataType::int64:
-            return function(std::int64_t{});
-        case DataType::int32:
-            return function(std::int32_t{});
-    }
-}
-
 std::vector<std::byte> bytes_of(const CaseTensor& tensor) {
     std::vector<std::byte> bytes(tensor.size() * size_of(tensor.type), std::byte{0xFF});
-    with_type(tensor.type, [&]<class Value>(Value) {
+    with_tensor_element(tensor.type, [&]<class Value>() {
         for (std::size_t i = 0; i < tensor.values.size(); ++i) {
             const auto value = static_cast<Value>(tensor.values[i]);
             std::memcpy(&bytes[i * sizeof(Value)], &value, sizeof(Value));
@@ -42,7 +30,7 @@ std::vector<std::byte> bytes_of(const CaseTensor& tensor) {
 
 std::vector<double> numbers_of(DataType type, const std::vector<std::byte>& bytes) {
     std::vector<double> numbers;
-    with_type(type, [&]<class Value>(Value) {
+    with_tensor_element(type, [&]<class Value>() {
         for (std::size_t at = 0; at < bytes.size(); at += sizeof(Value)) {
             Value value{};
             std::memcpy(&value, &bytes[at], sizeof(Value));

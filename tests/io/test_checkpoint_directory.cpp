@@ -70,7 +70,7 @@ TEST(CheckpointDirectory, RoundTripForAnyNumberOfShards) {
 
 template <class Value>
 void expect_in_hdf5(const io::Hdf5File& file, const std::string& name, const CheckpointTensor& tensor) {
-    EXPECT_EQ(file.info(name).element, detail::element_type<Value>()) << name;
+    EXPECT_EQ(file.info(name).element, data_type_of<Value>) << name;
     EXPECT_EQ(file.info(name).shape, tensor.shape) << name;
     EXPECT_EQ(file.read<Value>(name), std::get<std::vector<Value>>(tensor.values)) << name;
 }
@@ -154,7 +154,7 @@ TEST_F(DamagedDirectory, AnIndexThatSaysMoreThanTheShardsHaveIsRefused) {
     auto& shard = index.shards.at(0);
     const auto before = shard.bytes;
     const std::int64_t rows = std::int64_t{1} << 44;
-    tensor = {tensor.name, ElementType::float32, {rows}};
+    tensor = {tensor.name, DataType::float32, {rows}};
     std::erase_if(shard.pieces, [](const io::PieceInfo& each) { return each.piece.tensor == 0; });
     std::erase_if(index.shards.at(1).pieces,
                   [](const io::PieceInfo& each) { return each.piece.tensor == 0; });
@@ -172,7 +172,7 @@ TEST_F(DamagedDirectory, ShardsThatAreLargerThanTheMemoryAreRefused) {
     auto& shard = index.shards.at(0);
     const std::int64_t rows = std::int64_t{1} << 41;
     const auto number = index.tensors.size();
-    index.tensors.push_back({"/parameters/large", ElementType::float32, {rows}});
+    index.tensors.push_back({"/parameters/large", DataType::float32, {rows}});
     shard.pieces.push_back({{number, 0, rows}, shard.bytes, 0});
     shard.bytes += rows * 4;
     io::write_index(path / io::index_name, index);

@@ -14,7 +14,7 @@ namespace dtrain::io {
 namespace {
 
 TensorInfo floats(std::vector<std::int64_t> shape) {
-    return {"t", ElementType::float32, std::move(shape)};
+    return {"t", DataType::float32, std::move(shape)};
 }
 
 TEST(ShardPlan, SplitsBetweenRows) {

@@ -79,8 +79,8 @@ struct Network {
             values[number].resize(count * sizeof(Value));
             gradients[number].resize(count * sizeof(Gradient));
             buffers.push_back({std::to_string(number),
-                               {detail::element_type<Value>(), values[number].data(), count},
-                               {detail::element_type<Gradient>(), gradients[number].data(), count}});
+                               {data_type_of<Value>, values[number].data(), count},
+                               {data_type_of<Gradient>, gradients[number].data(), count}});
             std::ranges::copy(random_numbers<Value>(count, seed), buffers.back().values.as<Value>().begin());
         });
     }
@@ -208,7 +208,7 @@ TEST(TypesOfGradients, WhatCannotBeAveragedIsNamed) {
 TEST(ElementSpan, IsOfTheTypeOfItsElements) {
     std::array<std::uint8_t, 4> bytes{1, 2, 3, 4};
     const ElementSpan of_bytes = bytes;
-    EXPECT_EQ(of_bytes.type(), ElementType::uint8);
+    EXPECT_EQ(of_bytes.type(), DataType::uint8);
     EXPECT_EQ(of_bytes.first(3).as<std::uint8_t>().back(), 3);
     EXPECT_EQ(message_of<Error>([&] { static_cast<void>(of_bytes.as<float16>()); }),
               "uint8 elements were asked for as float16");

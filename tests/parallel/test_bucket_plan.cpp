@@ -15,7 +15,7 @@ namespace {
 using std::chrono::nanoseconds;
 using testing::ElementsAre;
 
-using enum ElementType;
+using enum DataType;
 
 template <std::size_t size>
 std::array<ArraySize, size> floats(const std::array<std::size_t, size>& counts) {

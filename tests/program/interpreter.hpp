@@ -11,6 +11,7 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/program.hpp>
 
+#include "base/with_element.hpp"
 #include "kernels/kernel.hpp"
 
 namespace dtrain {
@@ -52,17 +53,12 @@ class Interpreter {
     /// All elements, whatever their type.
     std::vector<double> numbers(const std::string& name) const {
         const auto& tensor = view(name);
-        switch (tensor.type) {
-            case DataType::float32:
-                return as_doubles<float>(tensor);
-            case DataType::float64:
-                return as_doubles<double>(tensor);
-            case DataType::int64:
-                return as_doubles<std::int64_t>(tensor);
-            case DataType::int32:
-                return as_doubles<std::int32_t>(tensor);
-        }
-        return {};
+        std::vector<double> numbers;
+        with_tensor_element(tensor.type, [&]<class Element>() {
+            const auto elements = tensor.as<Element>();
+            numbers.assign(elements.begin(), elements.end());
+        });
+        return numbers;
     }
 
     /// Sets all elements, rounded to the variable's type.
@@ -72,32 +68,13 @@ class Interpreter {
 
     void set(const std::string& name, std::size_t i, double number) const {
         const auto& tensor = view(name);
-        switch (tensor.type) {
-            case DataType::float32:
-                tensor.as<float>()[i] = static_cast<float>(number);
-                break;
-            case DataType::float64:
-                tensor.as<double>()[i] = number;
-                break;
-            case DataType::int64:
-                tensor.as<std::int64_t>()[i] = static_cast<std::int64_t>(number);
-                break;
-            case DataType::int32:
-                tensor.as<std::int32_t>()[i] = static_cast<std::int32_t>(number);
-                break;
-        }
+        with_tensor_element(tensor.type,
+                            [&]<class Element>() { tensor.as<Element>()[i] = static_cast<Element>(number); });
     }
 
     const State& state() const { return state_; }
 
   private:
-    template <class Element>
-    static std::vector<double> as_doubles(const TensorView& tensor) {
-        std::vector<double> numbers;
-        for (const auto value : tensor.as<Element>()) numbers.push_back(static_cast<double>(value));
-        return numbers;
-    }
-
     std::vector<kernels::SlotTensor> bound(const std::vector<Argument>& arguments) const {
         std::vector<kernels::SlotTensor> tensors;
         for (const auto& argument : arguments)

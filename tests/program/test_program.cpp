@@ -144,6 +144,8 @@ TEST(ProgramErrors, OfVariablesAndLayers) {
                   layers::data(program, "z", {4, 0});
               }),
               "variable 'z' has shape [4, 0], expected extents of at least 1");
+    EXPECT_EQ(message_of<ProgramError>([&] { layers::data(program, "bytes", {1}, DataType::uint8); }),
+              "variable 'bytes' is uint8, expected float32, int64, float64 or int32");
     EXPECT_EQ(message_of<ProgramError>([&] { layers::fc(program, "x", 3, {.activation = "tahn"}); }),
               "layer fc: activation 'tahn' is unknown, expected relu, tanh, sigmoid, softmax or none");
     EXPECT_EQ(message_of<ProgramError>([&] { layers::fc(program, "label", 3); }),

@@ -37,18 +37,22 @@ template <class Handle, class Free>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Free>;
 using Layout = Owned<cublasLtMatrixLayout_t, FreeLayout>;
 
-cudaDataType_t type_of(Number number) {
-    switch (number) {
-        case Number::float32:
+cudaDataType_t cuda_type(DataType type) {
+    switch (type) {
+        case DataType::float32:
             return CUDA_R_32F;
-        case Number::float64:
+        case DataType::float64:
             return CUDA_R_64F;
-        case Number::bfloat16:
+        case DataType::bfloat16:
             return CUDA_R_16BF;
-        case Number::float16:
+        case DataType::float16:
             return CUDA_R_16F;
+        case DataType::int32:
+        case DataType::int64:
+        case DataType::uint8:
+            break;
     }
-    throw Error("there is no such number");
+    throw DataTypeError("a matrix product", type, "float32, float64, bfloat16 or float16");
 }
 
 // cuBLAS uses column-major order: it sees a row-major matrix as its transpose.
@@ -147,10 +151,10 @@ struct MatrixProduct::Content {
 };
 
 MatrixProduct::MatrixProduct(ProductLibrary& library, MatrixOnGpu a, MatrixOnGpu b, MatrixOnGpu out,
-                             Number number, Finish finish, const void* bias) {
-    const bool is_double = number == Number::float64;
+                             DataType type, Finish finish, const void* bias) {
+    const bool is_double = type == DataType::float64;
     content_ = std::make_unique<Content>(library.content(), a, b, out, is_double,
-                                         layout_of(a, type_of(number)), layout_of(b, type_of(number)),
+                                         layout_of(a, cuda_type(type)), layout_of(b, cuda_type(type)),
                                          layout_of(out, is_double ? CUDA_R_64F : CUDA_R_32F));
     content_->describe(finish, bias);
     content_->choose_algorithm();

@@ -25,8 +25,9 @@ struct Numbers {
                 return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
             case DataType::int32:
                 return static_cast<double>(static_cast<const std::int32_t*>(data)[i]);
+            default:
+                return 0;  // tensors have no other type
         }
-        return 0;
     }
 };
 

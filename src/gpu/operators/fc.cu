@@ -45,15 +45,15 @@ struct Round {
     }
 };
 
-Number number_of(const KernelArguments& arguments) {
-    if (arguments.real_type() == DataType::float64) return Number::float64;
+DataType factors_of(const KernelArguments& arguments) {
+    if (arguments.real_type() == DataType::float64) return DataType::float64;
     switch (arguments.products) {
         case ComputeType::float32:
-            return Number::float32;
+            return DataType::float32;
         case ComputeType::bfloat16:
-            return Number::bfloat16;
+            return DataType::bfloat16;
         case ComputeType::float16:
-            return Number::float16;
+            return DataType::float16;
     }
     throw Error("there are no such products");
 }
@@ -63,15 +63,15 @@ class Product {
   public:
     Product(KernelContext& context, const KernelArguments& arguments, MatrixOnGpu a, MatrixOnGpu b,
             MatrixOnGpu out, Finish finish = Finish::nothing, const void* bias = nullptr)
-        : number_(number_of(arguments)),
-          product_(context.products, rounded(a, rounded_a_), rounded(b, rounded_b_), out, number_, finish,
+        : type_(factors_of(arguments)),
+          product_(context.products, rounded(a, rounded_a_), rounded(b, rounded_b_), out, type_, finish,
                    bias),
           round_{static_cast<const float*>(a.data),
                  static_cast<const float*>(b.data),
                  size_of(a),
                  reinterpret_cast<std::uint16_t*>(rounded_a_.get()),
                  reinterpret_cast<std::uint16_t*>(rounded_b_.get()),
-                 number_ == Number::float16},
+                 type_ == DataType::float16},
           count_(size_of(a) + size_of(b)) {}
 
     void run(const Stream& stream) const {
@@ -80,7 +80,7 @@ class Product {
     }
 
   private:
-    bool is_rounded() const { return number_ == Number::bfloat16 || number_ == Number::float16; }
+    bool is_rounded() const { return type_ == DataType::bfloat16 || type_ == DataType::float16; }
 
     /// The factor to multiply: the rounded copy in newly allocated memory, or the factor itself.
     MatrixOnGpu rounded(MatrixOnGpu factor, DeviceMemory& memory) const {
@@ -90,7 +90,7 @@ class Product {
         return factor;
     }
 
-    Number number_;
+    DataType type_;
     DeviceMemory rounded_a_;
     DeviceMemory rounded_b_;
     MatrixProduct product_;

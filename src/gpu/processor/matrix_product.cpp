@@ -41,11 +41,22 @@ void multiply(const MatrixOnGpu& a, const MatrixOnGpu& b, const MatrixOnGpu& out
         }
 }
 
-auto function_of(Number number) {
-    return number == Number::float32    ? multiply<float>
-           : number == Number::float64  ? multiply<double>
-           : number == Number::bfloat16 ? multiply<bfloat16>
-                                        : multiply<float16>;
+auto function_of(DataType type) {
+    switch (type) {
+        case DataType::float32:
+            return multiply<float>;
+        case DataType::float64:
+            return multiply<double>;
+        case DataType::bfloat16:
+            return multiply<bfloat16>;
+        case DataType::float16:
+            return multiply<float16>;
+        case DataType::int32:
+        case DataType::int64:
+        case DataType::uint8:
+            break;
+    }
+    throw DataTypeError("a matrix product", type, "float32, float64, bfloat16 or float16");
 }
 
 }  // namespace
@@ -59,13 +70,13 @@ struct MatrixProduct::Content {
 };
 
 MatrixProduct::MatrixProduct(ProductLibrary& /*none*/, MatrixOnGpu a, MatrixOnGpu b, MatrixOnGpu out,
-                             Number number, Finish finish, const void* bias) {
-    if (number == Number::float64 && finish != Finish::nothing)
+                             DataType type, Finish finish, const void* bias) {
+    if (type == DataType::float64 && finish != Finish::nothing)
         throw Error("cuBLAS finishes no products of float64");
     if (a.columns != b.rows || a.rows != out.rows || b.columns != out.columns || out.transposed)
         throw Error("these matrices have no product");
     content_ = std::make_unique<Content>(
-        Content{[=, multiply = function_of(number)] { multiply(a, b, out, finish, bias); }});
+        Content{[=, multiply = function_of(type)] { multiply(a, b, out, finish, bias); }});
 }
 
 MatrixProduct::~MatrixProduct() = default;

@@ -46,7 +46,7 @@ cluster::RankContract contract_of(const Plan& plan, const Options& options) {
         .network_interface = options.network_interface,
     };
     if (plan.nodes.size() > 1) contract.sends_output = true;
-    if (options.backend != "auto") contract.backend = options.backend;
+    if (options.backend != ProgramBackend::automatic) contract.backend = to_string(options.backend);
     if (options.torch) contract.torch = options.torch->job;
     if (plan.followed) contract.working_folder = plan.working_dir;
     select_gpus(contract, plan);

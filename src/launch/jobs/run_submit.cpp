@@ -79,7 +79,7 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
     if (!chosen.notice.empty()) log_info("{}", chosen.notice);
     const auto& queue = *chosen.scheduler;
     const auto launcher = this_executable().string();
-    if (!options.dry_run.empty()) {
+    if (options.dry_run) {
         write_all(STDOUT_FILENO, queue.script(job_request(options, launcher, redacted_arguments(job))));
         return 0;
     }

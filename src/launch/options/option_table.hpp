@@ -46,7 +46,9 @@ using OptionField =
     std::variant<std::monostate, std::string Options::*, std::optional<std::string> Options::*,
                  int Options::*, std::optional<int> Options::*, bool Options::*,
                  std::chrono::milliseconds Options::*, std::optional<std::uintmax_t> Options::*,
-                 std::vector<std::string> Options::*>;
+                 std::vector<std::string> Options::*, std::optional<RunMode> Options::*,
+                 ProgramBackend Options::*, Device::Kind Options::*, VisibleGpus Options::*,
+                 Binding Options::*, std::optional<PlanForm> Options::*>;
 
 /// Separates the values of a repeatable option if they are stored as one text.
 inline constexpr char between_values = '\x1f';

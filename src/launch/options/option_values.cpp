@@ -19,6 +19,22 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 
+/// The enumeration of a field that may be optional; void for other fields.
+template <class Value>
+struct ChosenOf {
+    using Type = void;
+};
+template <Choosable Enum>
+struct ChosenOf<Enum> {
+    using Type = Enum;
+};
+template <Choosable Enum>
+struct ChosenOf<std::optional<Enum>> {
+    using Type = Enum;
+};
+template <class Value>
+concept IsChoice = Choosable<typename ChosenOf<Value>::Type>;
+
 constexpr const char* permissions = "log-mode";
 constexpr const char* option_with_host = "host";
 
@@ -110,6 +126,8 @@ void assign(Options& options, const OptionRow& row, const std::string& text, con
                     place = as_bytes(text, source);
                 else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
                     place = split(as_text(row, text, source), between_values);
+                else if constexpr (IsChoice<Value>)
+                    place = *choice_of<typename ChosenOf<Value>::Type>(as_text(row, text, source));
                 else
                     place = as_text(row, text, source);
             }
@@ -135,6 +153,10 @@ std::string value_text(const Options& options, const OptionRow& row) {
                     return value;
                 else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
                     return join(redacted_arguments(value), " ");
+                else if constexpr (Choosable<Value>)
+                    return to_string(value);
+                else if constexpr (IsChoice<Value>)
+                    return value ? to_string(*value) : "";
                 else
                     return value ? fmt::format("{}", *value) : "None";
             }

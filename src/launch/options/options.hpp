@@ -12,6 +12,7 @@
 #include <dtrain/environment.hpp>
 
 #include "cluster/torch_job.hpp"
+#include "launch/options/choices.hpp"
 
 namespace dtrain::launch {
 
@@ -30,12 +31,12 @@ struct TorchRun {
 /// (option_table.cpp) explains each field.
 struct Options {
     std::string log_dir = "log";
-    std::string run_mode;  ///< "" if not given: derived from the other options
+    std::optional<RunMode> run_mode;  ///< nothing if not given: derived from the other options
     std::string job_id = "default";
     std::string log_level = "INFO";
     bool log_overwrite = false;
     bool trust_log_dir = false;  ///< even if other users can change it
-    std::string backend = "auto";
+    ProgramBackend backend = ProgramBackend::automatic;
     std::optional<std::string> gpus;
     std::optional<int> nproc_per_node;
     std::optional<std::string> auto_parallel_config;
@@ -56,7 +57,7 @@ struct Options {
 
     std::optional<int> server_num;
     std::optional<int> worker_num;
-    std::string server_device = "cpu";
+    Device::Kind server_device = Device::Kind::cpu;
     std::string heter_worker_num;  ///< one number per stage, "2;1"
     std::string servers;
     std::string workers;
@@ -76,9 +77,9 @@ struct Options {
     std::optional<std::string> scale;
     bool force = false;
 
-    std::string visible = "narrow";
-    std::string bind = "auto";
-    std::string engine = "auto";
+    VisibleGpus visible = VisibleGpus::narrow;
+    Binding bind = Binding::automatic;
+    std::string engine = "auto";  ///< or the name of a launch backend
     std::chrono::milliseconds grace{10'000};
     std::chrono::milliseconds hang_timeout{0};  ///< 0: never
     std::optional<std::string> tee;
@@ -94,14 +95,14 @@ struct Options {
     std::optional<std::string> report;
     std::optional<std::string> metrics_port;  ///< PORT or HOST:PORT
     bool check = false;
-    std::string dry_run;  ///< "", "table" or "json"
+    std::optional<PlanForm> dry_run;  ///< nothing: the job runs
 
     std::optional<std::string> time;  ///< time limit of a submitted job
     std::optional<std::string> partition;
     std::optional<std::string> account;
     std::optional<int> cpus;  ///< per node
     std::optional<std::string> modules;
-    std::string scheduler = "auto";
+    std::string scheduler = "auto";   ///< or the name of a scheduler
     std::vector<std::string> sbatch;  ///< more options for sbatch
     std::vector<std::string> qsub;    ///< more options for qsub
 

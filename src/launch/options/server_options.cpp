@@ -23,8 +23,9 @@ std::vector<ServerOption> server_options(const Options& options) {
     add("--servers", options.servers);
     add("--worker_num", text(options.worker_num));
     add("--workers", options.workers);
-    add("--server_device", options.server_device == Options().server_device ? "" : options.server_device,
-        false, false);
+    add("--server_device",
+        options.server_device == Options().server_device ? "" : to_string(options.server_device), false,
+        false);
     add("--heter_worker_num", options.heter_worker_num, true);
     add("--heter_workers", options.heter_workers, true);
     add("--heter_devices", options.heter_devices, true);
@@ -34,7 +35,7 @@ std::vector<ServerOption> server_options(const Options& options) {
 
 bool has_one_server_and_worker(const Options& options) {
     const auto given = server_options(options);
-    return options.run_mode == "ps" &&
+    return options.run_mode == RunMode::parameter_server &&
            std::all_of(given.begin(), given.end(), [](const ServerOption& option) {
                return !option.heterogeneous && !option.reports_members;
            });

@@ -200,7 +200,8 @@ ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces 
                                    .gloo_endpoint = cluster::format_address(first_host, ports.gloo)},
                            .free_ports = ports.free};
     for (const auto& stage : places.stages)
-        out.job.stages.push_back({.device = stage.device, .endpoints = endpoints_of(stage.members)});
+        out.job.stages.push_back(
+            {.device = to_string(stage.device), .endpoints = endpoints_of(stage.members)});
     out.endpoints = {.trainers = out.job.workers,
                      .paddle_master = cluster::format_address(first_host, ports.master),
                      .master_addr = first_host,

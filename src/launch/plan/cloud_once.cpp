@@ -21,7 +21,7 @@ namespace dtrain::launch {
 
 int run_once_on_cloud(const Options& options, const Environment& environment) {
     const auto program = program_of(options, environment);
-    if (!options.dry_run.empty()) {
+    if (options.dry_run) {
         write_all(STDOUT_FILENO, fmt::format("{}\n", fmt::join(redacted_arguments(program), " ")));
         return 0;
     }

@@ -86,12 +86,13 @@ std::vector<StagePlaces> stages_of(const Options& options, const std::vector<std
         throw UsageError(fmt::format("--heter_devices {} names {} devices for {} stages; separate them by ;",
                                      options.heter_devices, devices.size(), out.size()));
     for (std::size_t stage = 0; stage < out.size(); ++stage) {
-        out[stage].device = std::string(trimmed(devices[stage]));
-        if (out[stage].device != "gpu" && out[stage].device != "cpu")
+        const auto device = choice_of<Device::Kind>(trimmed(devices[stage]));
+        if (!device)
             throw UsageError(
                 fmt::format("--heter_devices {}: \"{}\" is not gpu or cpu; dtrain drives NVIDIA "
                             "GPUs and CPUs",
                             options.heter_devices, devices[stage]));
+        out[stage].device = *device;
     }
     return out;
 }

@@ -22,7 +22,7 @@ struct MemberPlace {
 };
 
 struct StagePlaces {
-    std::string device;
+    Device::Kind device = Device::Kind::gpu;
     std::vector<MemberPlace> members;
 };
 

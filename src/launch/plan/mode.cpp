@@ -43,14 +43,14 @@ void refuse_collective_options(const Options& options) {
             "a parameter-server job names its nodes in --servers and --workers, or has them meet at --master "
             "ip:port");
     if (options.backend != defaults.backend)
-        refuse("--backend " + options.backend, "remove it, or the options of servers and workers");
+        refuse("--backend " + to_string(options.backend), "remove it, or the options of servers and workers");
 }
 
 void require_members(const Options& options, RunMode mode) {
     const auto need = [&](bool given, const char* what, const char* number, const char* list) {
         if (given) return;
         const auto told =
-            options.run_mode.empty() ? server_options(options).front().text : "--run_mode " + to_string(mode);
+            options.run_mode ? "--run_mode " + to_string(mode) : server_options(options).front().text;
         throw UsageError(
             fmt::format("{} makes this a parameter-server job, which needs {}: {} N on this "
                         "machine, or {} ip:port,...",
@@ -64,10 +64,7 @@ void require_members(const Options& options, RunMode mode) {
 }
 
 RunMode mode_given(const Options& options) {
-    if (options.run_mode == "collective") return RunMode::collective;
-    if (options.run_mode == "ps") return RunMode::parameter_server;
-    if (options.run_mode == "ps-heter") return RunMode::heterogeneous;
-    if (options.run_mode == "rpc") return RunMode::rpc;
+    if (options.run_mode) return *options.run_mode;
     const auto given = server_options(options);
     if (given.empty()) return RunMode::collective;
     return std::any_of(given.begin(), given.end(),
@@ -77,20 +74,6 @@ RunMode mode_given(const Options& options) {
 }
 
 }  // namespace
-
-std::string to_string(RunMode mode) {
-    switch (mode) {
-        case RunMode::collective:
-            return "collective";
-        case RunMode::parameter_server:
-            return "ps";
-        case RunMode::heterogeneous:
-            return "ps-heter";
-        case RunMode::rpc:
-            return "rpc";
-    }
-    return "";
-}
 
 bool has_servers(RunMode mode) {
     return mode == RunMode::parameter_server || mode == RunMode::heterogeneous;

@@ -2,21 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include "launch/options/options.hpp"
 
 namespace dtrain::launch {
-
-enum class RunMode {
-    collective,
-    parameter_server,
-    heterogeneous,  ///< a parameter-server job with additional workers on other devices
-    rpc,
-};
-
-/// "ps-heter", as in --run_mode.
-std::string to_string(RunMode mode);
 
 bool has_servers(RunMode mode);
 

@@ -64,17 +64,17 @@ class PlanMaker {
         plan_.working_dir = input.working_dir;
         plan_.remote_shell = input.remote_shell;
         plan_.nodes_place_themselves = input.by_schedulers_daemons || !input.remote_shell.empty();
-        plan_.bind = options_.bind == "auto" && input.machine.is_this_system;
-        plan_.narrow = options_.visible == "narrow";
+        plan_.bind = options_.bind == Binding::automatic && input.machine.is_this_system;
+        plan_.narrow = options_.visible == VisibleGpus::narrow;
         if (plan_.nodes_place_themselves)
             note_positions();
         else
             plan_.warnings = warnings_about(selected_);
-        if (options_.backend == "nccl" && selected_.empty())
+        if (options_.backend == ProgramBackend::nccl && selected_.empty())
             throw UsageError("--backend nccl needs GPUs, and none is visible here; use gloo or auto");
         if (options_.torch && options_.torch->needs_gpus && selected_.empty())
             throw UsageError("--nproc-per-node gpu: no GPU is visible here; give a number, or cpu");
-        if (options_.server_device == "gpu" && selected_.empty())
+        if (options_.server_device == Device::Kind::gpu && selected_.empty())
             throw UsageError("--server_device gpu needs GPUs, and none is visible here; use cpu");
     }
 
@@ -246,7 +246,7 @@ class PlanMaker {
     Devices selected() const {
         // Paddle's CPU-only mode, unless GPUs are asked for: torch trains on them over gloo, too.
         if (options_.torch) return first_for_each(visible_, options_.nproc_per_node);
-        if (!options_.gpus) return options_.backend == "gloo" ? Devices{} : visible_;
+        if (!options_.gpus) return options_.backend == ProgramBackend::gloo ? Devices{} : visible_;
         if (input_.environment.has("PADDLE_NUM_TRAINERS")) return first_gpus(*options_.gpus, visible_);
         return topology::select_gpus(*options_.gpus, visible_, input_.machine);
     }
@@ -271,7 +271,7 @@ class PlanMaker {
         std::vector<std::size_t> devices_used(hosts.size());
         const bool stages_own_gpus =
             std::any_of(places.stages.begin(), places.stages.end(),
-                        [](const StagePlaces& stage) { return stage.device == "gpu"; });
+                        [](const StagePlaces& stage) { return stage.device == Device::Kind::gpu; });
         int rank = 0;
         const auto take = [&](const std::vector<MemberPlace>& members, bool wants_gpu) {
             for (const auto& member : members) {
@@ -293,9 +293,9 @@ class PlanMaker {
                 ++rank;
             }
         };
-        take(places.servers, options_.server_device == "gpu");
+        take(places.servers, options_.server_device == Device::Kind::gpu);
         take(places.workers, !stages_own_gpus);
-        for (const auto& stage : places.stages) take(stage.members, stage.device == "gpu");
+        for (const auto& stage : places.stages) take(stage.members, stage.device == Device::Kind::gpu);
         for (std::size_t node = 0; node < hosts.size(); ++node)
             fill_node(hosts[node], std::move(slots[node]));
     }

@@ -130,7 +130,7 @@ Options launch_options(const RunOptions& run, const Circumstances& circumstances
     out.log_dir = run.log_dir.empty() ? circumstances.temporary_folder
                                       : fmt::format("{}/{}_{}", run.log_dir, run_id, circumstances.random_id);
     // A rank sees either what torchrun would leave it, or its own GPU out of those of the job.
-    out.visible = run.virtual_local_rank ? "narrow" : "keep";
+    out.visible = run.virtual_local_rank ? VisibleGpus::narrow : VisibleGpus::keep;
     out.no_banner = true;
     out.log_level = "WARNING";
     out.tee = "all";

@@ -88,7 +88,7 @@ void SavedDense::fill(const Program& program, const State& state) const {
 
 void SavedDense::fill(const Program& program, const StateTensor& tensor) const {
     const auto wanted = elements_of(program, tensor.name);
-    with_element(tensor.view.type, [&]<class Value>() {
+    with_tensor_element(tensor.view.type, [&]<class Value>() {
         const auto values = tensor.view.as<Value>();
         const auto count = static_cast<std::int64_t>(values.size());
         std::int64_t covered = 0;

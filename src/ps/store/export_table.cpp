@@ -92,7 +92,7 @@ void export_hdf5(const SparseTable& table, const std::filesystem::path& path) {
         const std::vector<std::int64_t> of_ids{rows},
             of_weights{rows, static_cast<std::int64_t>(table.width())};
         file.write("/ids", of_ids, std::span(ids));
-        auto offset = file.allocate("/weights", of_weights, ElementType::float32);
+        auto offset = file.allocate("/weights", of_weights, DataType::float32);
         file.write_text("/", "table", table.options().name);
         file.close();
         const auto rows_of_block = std::max<std::size_t>(1, block_bytes / row_bytes);

@@ -66,8 +66,9 @@ DatasetSource read_source(const Section& data, const char* key, const std::files
 ModelSettings read_model(const Section& top) {
     const auto model = top.section("model", {"kind", "hidden", "activation", "embedding", "dict_size"});
     ModelSettings settings;
-    if (model.one_of("kind", "classifier", {"classifier", "click_through"}) == "click_through") {
-        settings.kind = ModelKind::click_through;
+    settings.kind = model.choice("kind", settings.kind, {ModelKind::classifier, ModelKind::click_through},
+                                 [](ModelKind kind) { return name_of(kind); });
+    if (settings.kind == ModelKind::click_through) {
         settings.hidden = {64, 32};
     } else {
         for (const char* key : {"embedding", "dict_size"})
@@ -123,7 +124,9 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     ServerSettings settings;
     if (servers.has("count")) settings.count = static_cast<int>(servers.whole("count", 1, 1, max_servers));
     settings.device = servers.device("device").value_or(settings.device);
-    settings.mode = *server_mode_of(servers.one_of("mode", "sync", {"async", "geo", "half_async", "sync"}));
+    settings.mode = servers.choice(
+        "mode", settings.mode, {ServerMode::async, ServerMode::geo, ServerMode::half_async, ServerMode::sync},
+        [](ServerMode mode) { return to_string(mode); });
     for (const auto& [key, mode] :
          {std::pair("staleness", ServerMode::half_async), std::pair("most_merged", ServerMode::async),
           std::pair("push_every", ServerMode::geo)})
@@ -139,12 +142,15 @@ std::optional<ServerSettings> read_servers(const Section& top, ModelKind kind) {
     settings.staleness = servers.whole("staleness", settings.staleness, 0, max_whole);
     settings.most_merged = static_cast<int>(servers.whole("most_merged", settings.most_merged, 1, 1'000'000));
     settings.push_every = servers.whole("push_every", settings.push_every, 1, max_whole);
-    settings.wire = *wire_type_of(servers.one_of("wire", "float32", {"bfloat16", "float16", "float32"}));
+    settings.wire =
+        servers.choice("wire", settings.wire, {WireType::bfloat16, WireType::float16, WireType::float32},
+                       [](WireType type) { return to_string(type); });
     settings.slice = servers.truth("slice", settings.slice);
     static const std::map<std::string, SplitMethod> split_methods = {
         {"hash_name", hash_name}, {"round_robin", round_robin}, {"round_robin_by_name", round_robin_by_name}};
-    settings.split_method = split_methods.at(
-        servers.one_of("split_method", "round_robin", {"hash_name", "round_robin", "round_robin_by_name"}));
+    std::vector<std::string> methods;
+    for (const auto& [name, method] : split_methods) methods.push_back(name);
+    settings.split_method = split_methods.at(servers.one_of("split_method", "round_robin", methods));
     settings.min_block_size =
         servers.whole("min_block_size", settings.min_block_size, settings.min_block_size, max_whole);
     if (servers.has("threads"))
@@ -237,11 +243,11 @@ Job parse_job(std::string_view text, const std::filesystem::path& file) {
     }
     if (checkpoint.has("every")) job.checkpoint.every = checkpoint.whole("every", 1, 1, max_whole);
     job.checkpoint.files.async = checkpoint.truth("async", job.checkpoint.files.async);
-    if (checkpoint.one_of("format", "directory", {"directory", "file"}) == "file") {
-        job.checkpoint.files.format = CheckpointFormat::file;
-        if (checkpoint.has("shards"))
-            checkpoint.fail("shards", "'shards' is a setting of format = \"directory\", but it is \"file\"");
-    }
+    job.checkpoint.files.format = checkpoint.choice(
+        "format", CheckpointFormat::directory, {CheckpointFormat::directory, CheckpointFormat::file},
+        [](CheckpointFormat format) { return format == CheckpointFormat::file ? "file" : "directory"; });
+    if (job.checkpoint.files.format == CheckpointFormat::file && checkpoint.has("shards"))
+        checkpoint.fail("shards", "'shards' is a setting of format = \"directory\", but it is \"file\"");
     job.checkpoint.files.collective = checkpoint.truth("collective", false);
     if (job.checkpoint.files.collective) {
         if (job.checkpoint.files.format != CheckpointFormat::file)

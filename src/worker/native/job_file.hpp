@@ -122,7 +122,7 @@ Job read_job(const std::filesystem::path& file);
 /// "classifier" or "click_through".
 std::string name_of(ModelKind kind);
 
-/// "repeat", "random" or "drop".
+/// "repeat", "random", "drop" or "uneven".
 std::string name_of(LastBatch last_batch);
 
 using kernels::learning_rate_of;

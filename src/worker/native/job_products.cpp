@@ -3,7 +3,6 @@
 #include "worker/native/job_products.hpp"
 
 #include <cmath>
-#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -23,10 +22,9 @@ double power_of_two(const Section& section, const std::string& key, double other
 }  // namespace
 
 ComputeType read_products(const Section& train) {
-    static const std::map<std::string, ComputeType> products = {{"float32", ComputeType::float32},
-                                                                {"bfloat16", ComputeType::bfloat16},
-                                                                {"float16", ComputeType::float16}};
-    return products.at(train.one_of("matmul", "float32", {"bfloat16", "float16", "float32"}));
+    return train.choice("matmul", ComputeType::float32,
+                        {ComputeType::bfloat16, ComputeType::float16, ComputeType::float32},
+                        [](ComputeType type) { return to_string(type); });
 }
 
 LossScaling read_loss_scaling(const Section& train, ComputeType products) {

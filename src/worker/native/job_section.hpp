@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
@@ -36,6 +38,15 @@ class Section {
     std::string text(std::string_view key, std::string otherwise) const;
     std::string one_of(std::string_view key, std::string otherwise,
                        const std::vector<std::string>& allowed) const;
+    /// The value of `allowed` whose text is given. @param text gives the text of a value
+    template <class Enum, class Text>
+    Enum choice(std::string_view key, Enum otherwise, std::initializer_list<Enum> allowed,
+                const Text& text) const {
+        std::vector<std::string> texts;
+        for (const auto value : allowed) texts.push_back(text(value));
+        const auto chosen = one_of(key, text(otherwise), texts);
+        return allowed.begin()[std::ranges::find(texts, chosen) - texts.begin()];
+    }
     std::int64_t whole(std::string_view key, std::int64_t otherwise, std::int64_t min,
                        std::int64_t max) const;
     /// A whole number or a string, as a string.

@@ -291,12 +291,10 @@ TrainSettings read_training(const Section& top) {
     settings.device = train.device("device");
     settings.nccl = train.truth("nccl", false);
     settings.memory_optimize = train.truth("memory_optimize", false);
-    static const std::map<std::string, LastBatch> last_batches = {{"repeat", LastBatch::repeat},
-                                                                  {"random", LastBatch::random},
-                                                                  {"drop", LastBatch::drop},
-                                                                  {"uneven", LastBatch::uneven}};
     settings.last_batch =
-        last_batches.at(train.one_of("last_batch", "repeat", {"repeat", "random", "drop", "uneven"}));
+        train.choice("last_batch", settings.last_batch,
+                     {LastBatch::repeat, LastBatch::random, LastBatch::drop, LastBatch::uneven},
+                     [](LastBatch last_batch) { return name_of(last_batch); });
     settings.seed = static_cast<std::uint64_t>(train.whole("seed", 0, 0, max_whole));
     settings.optimizer = read_optimizer(train);
     refuse_beside_local_sgd(train, settings);

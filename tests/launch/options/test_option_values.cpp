@@ -85,7 +85,7 @@ TEST(OptionValues, Permissions) {
 }
 
 TEST(OptionValues, Choices) {
-    EXPECT_EQ(with("run_mode", "ps-heter").run_mode, "ps-heter");
+    EXPECT_EQ(with("run_mode", "ps-heter").run_mode, RunMode::heterogeneous);
     EXPECT_THAT([] { with("run_mode", "PS"); },
                 refuses_value("run_mode", "PS", "collective, ps, ps-heter, rpc"));
     EXPECT_THAT([] { with("backend", "bkcl"); }, refuses_value("backend", "bkcl", "auto, nccl, gloo"));

@@ -39,11 +39,11 @@ TEST(LaunchOptions, Defaults) {
     EXPECT_EQ(options.nproc_per_node, std::nullopt);
     EXPECT_EQ(options.start_port, std::nullopt);
     EXPECT_EQ(options.log_dir, "log");
-    EXPECT_EQ(options.run_mode, "");
+    EXPECT_EQ(options.run_mode, std::nullopt);
     EXPECT_EQ(options.job_id, "default");
     EXPECT_EQ(options.grace, 10s);
-    EXPECT_EQ(options.bind, "auto");
-    EXPECT_EQ(options.dry_run, "");
+    EXPECT_EQ(options.bind, Binding::automatic);
+    EXPECT_EQ(options.dry_run, std::nullopt);
     EXPECT_EQ(options.script, "train.py");
     EXPECT_THAT(options.script_arguments, IsEmpty());
 }
@@ -62,13 +62,15 @@ TEST(LaunchOptions, EverySpellingWithAndWithoutEqualsSign) {
          "3",
          [](const Options& o) { return std::to_string(o.nproc_per_node.value_or(-1)); }},
         {{"--log_dir", "--log-dir"}, "my logs", [](const Options& o) { return o.log_dir; }},
-        {{"--run_mode", "--run-mode"}, "collective", [](const Options& o) { return o.run_mode; }},
+        {{"--run_mode", "--run-mode"},
+         "collective",
+         [](const Options& o) { return to_string(o.run_mode.value_or(RunMode::rpc)); }},
         {{"--job_id", "--job-id"}, "night", [](const Options& o) { return o.job_id; }},
         {{"--start_port", "--start-port"},
          "6170",
          [](const Options& o) { return std::to_string(o.start_port.value_or(-1)); }},
         {{"--grace"}, "2", [](const Options& o) { return std::to_string(o.grace / 1s); }},
-        {{"--bind"}, "none", [](const Options& o) { return o.bind; }},
+        {{"--bind"}, "none", [](const Options& o) { return to_string(o.bind); }},
     };
     for (const auto& option : cases)
         for (const auto& name : option.names)
@@ -89,22 +91,22 @@ TEST(LaunchOptions, TheScriptsArgumentsAreItsOwn) {
     const auto options = parsed(words);
     EXPECT_EQ(options.gpus, "0");
     EXPECT_EQ(options.nproc_per_node, std::nullopt);
-    EXPECT_EQ(options.dry_run, "");
+    EXPECT_EQ(options.dry_run, std::nullopt);
     EXPECT_EQ(options.script, "train.py");
     EXPECT_EQ(options.script_arguments, own);
 }
 
 TEST(LaunchOptions, DryRunBeforeTheScriptOnly) {
-    EXPECT_EQ(parsed({"--dry-run", "train.py"}).dry_run, "table");
-    EXPECT_EQ(parsed({"--dry_run", "train.py"}).dry_run, "table");
-    EXPECT_EQ(parsed({"--dry-run=table", "train.py"}).dry_run, "table");
-    EXPECT_EQ(parsed({"--dry-run=json", "train.py"}).dry_run, "json");
-    EXPECT_EQ(parsed({"--gpus", "0", "--dry_run=json", "train.py"}).dry_run, "json");
+    EXPECT_EQ(parsed({"--dry-run", "train.py"}).dry_run, PlanForm::table);
+    EXPECT_EQ(parsed({"--dry_run", "train.py"}).dry_run, PlanForm::table);
+    EXPECT_EQ(parsed({"--dry-run=table", "train.py"}).dry_run, PlanForm::table);
+    EXPECT_EQ(parsed({"--dry-run=json", "train.py"}).dry_run, PlanForm::json);
+    EXPECT_EQ(parsed({"--gpus", "0", "--dry_run=json", "train.py"}).dry_run, PlanForm::json);
     const auto behind = parsed({"train.py", "--dry-run"});
-    EXPECT_EQ(behind.dry_run, "");
+    EXPECT_EQ(behind.dry_run, std::nullopt);
     EXPECT_THAT(behind.script_arguments, ElementsAre("--dry-run"));
     const auto json_is_the_script = parsed({"--dry-run", "json"});
-    EXPECT_EQ(json_is_the_script.dry_run, "table");
+    EXPECT_EQ(json_is_the_script.dry_run, PlanForm::table);
     EXPECT_EQ(json_is_the_script.script, "json");
     EXPECT_THAT([] { parsed({"--dry-run=xml", "train.py"}); }, refuses("xml"));
 }

@@ -92,12 +92,13 @@ TEST(ServerJobPlaces, NodesThatJoinedMayBeOneHost) {
 }
 
 TEST(ServerJobPlaces, StagesAndTheirDevices) {
-    EXPECT_EQ(places({.server_num = 1, .worker_num = 1, .heter_worker_num = "2"}).stages.at(0).device, "gpu");
+    EXPECT_EQ(places({.server_num = 1, .worker_num = 1, .heter_worker_num = "2"}).stages.at(0).device,
+              Device::Kind::gpu);
     const auto job =
         places({.server_num = 1, .worker_num = 1, .heter_workers = "a,a;b", .heter_devices = "gpu; cpu"});
     ASSERT_EQ(job.stages.size(), 2U);
-    EXPECT_EQ(job.stages[0].device, "gpu");
-    EXPECT_EQ(job.stages[1].device, "cpu");
+    EXPECT_EQ(job.stages[0].device, Device::Kind::gpu);
+    EXPECT_EQ(job.stages[1].device, Device::Kind::cpu);
     EXPECT_THAT(texts(job.stages[0].members), ElementsAre("a:6172", "a:6173"));
     EXPECT_THAT(texts(job.stages[1].members), ElementsAre("b:6174"));
 }

@@ -18,7 +18,7 @@ namespace {
 using tests::refuses;
 
 /// The options of a small job with servers.
-Options with_servers(const std::string& run_mode = "") {
+Options with_servers(std::optional<RunMode> run_mode = {}) {
     return {.run_mode = run_mode, .server_num = 1, .worker_num = 2};
 }
 
@@ -34,13 +34,13 @@ TEST(RunMode, Names) {
 TEST(RunMode, CollectiveUnlessTold) {
     EXPECT_EQ(decide_mode({}), RunMode::collective);
     EXPECT_EQ(decide_mode({.gpus = "0,1", .nproc_per_node = 2, .ips = "a,b"}), RunMode::collective);
-    EXPECT_EQ(decide_mode({.run_mode = "collective"}), RunMode::collective);
-    EXPECT_EQ(decide_mode({.run_mode = "rpc", .nproc_per_node = 2}), RunMode::rpc);
+    EXPECT_EQ(decide_mode({.run_mode = RunMode::collective}), RunMode::collective);
+    EXPECT_EQ(decide_mode({.run_mode = RunMode::rpc, .nproc_per_node = 2}), RunMode::rpc);
 }
 
 TEST(RunMode, ToldByServersAndWorkers) {
     EXPECT_EQ(decide_mode(with_servers()), RunMode::parameter_server);
-    EXPECT_EQ(decide_mode(with_servers("ps")), RunMode::parameter_server);
+    EXPECT_EQ(decide_mode(with_servers(RunMode::parameter_server)), RunMode::parameter_server);
     EXPECT_EQ(decide_mode({.servers = "a:1", .workers = "a:2"}), RunMode::parameter_server);
     EXPECT_EQ(decide_mode({.worker_num = 1, .servers = "a:1", .http_port = 80}), RunMode::parameter_server);
     for (const auto& add : std::vector<std::function<void(Options&)>>{
@@ -49,25 +49,26 @@ TEST(RunMode, ToldByServersAndWorkers) {
         auto options = with_servers();
         add(options);
         EXPECT_EQ(decide_mode(options), RunMode::heterogeneous);
-        options.run_mode = "ps-heter";
+        options.run_mode = RunMode::heterogeneous;
         EXPECT_EQ(decide_mode(options), RunMode::heterogeneous);
-        options.run_mode = "ps";
+        options.run_mode = RunMode::parameter_server;
         EXPECT_THAT([&] { decide_mode(options); }, refuses("--heter_worker", "ps-heter"));
     }
 }
 
 TEST(RunMode, OptionsOfServersBelongToTheirModes) {
-    for (const char* mode : {"collective", "rpc"}) {
+    for (const auto mode : {RunMode::collective, RunMode::rpc}) {
+        const auto name = to_string(mode);
         EXPECT_THAT([&] { decide_mode({.run_mode = mode, .server_num = 3}); },
-                    refuses("--server_num 3", mode));
+                    refuses("--server_num 3", name));
         EXPECT_THAT([&] { decide_mode({.run_mode = mode, .worker_num = 3}); },
-                    refuses("--worker_num 3", mode));
+                    refuses("--worker_num 3", name));
         EXPECT_THAT([&] { decide_mode({.run_mode = mode, .servers = "a:1"}); },
-                    refuses("--servers a:1", mode));
+                    refuses("--servers a:1", name));
         EXPECT_THAT([&] { decide_mode({.run_mode = mode, .workers = "a:1"}); },
-                    refuses("--workers a:1", mode));
+                    refuses("--workers a:1", name));
         EXPECT_THAT([&] { decide_mode({.run_mode = mode, .http_port = 80}); },
-                    refuses("--http_port 80", mode));
+                    refuses("--http_port 80", name));
         EXPECT_THAT([&] { decide_mode({.run_mode = mode, .heter_devices = "gpu"}); },
                     refuses("--heter_devices gpu", "ps-heter"));
     }
@@ -87,7 +88,7 @@ TEST(RunMode, OptionsOfCollectiveJobsAreRefusedWithServers) {
     EXPECT_THAT(given([](Options& options) { options.hostfile = "h"; }),
                 refuses("--hostfile h", "--servers"));
     EXPECT_THAT(given([](Options& options) { options.nnodes = "2"; }), refuses("--nnodes 2", "--servers"));
-    EXPECT_THAT(given([](Options& options) { options.backend = "gloo"; }),
+    EXPECT_THAT(given([](Options& options) { options.backend = ProgramBackend::gloo; }),
                 refuses("--backend gloo", "collective"));
 }
 
@@ -103,22 +104,24 @@ TEST(RunMode, NodesOfAJobWithServersMayMeetAtAMaster) {
 }
 
 TEST(RunMode, PsAloneIsOneServerAndOneWorker) {
-    EXPECT_TRUE(has_one_server_and_worker({.run_mode = "ps"}));
-    EXPECT_TRUE(has_one_server_and_worker({.run_mode = "ps", .server_device = "gpu", .http_port = 80}));
+    EXPECT_TRUE(has_one_server_and_worker({.run_mode = RunMode::parameter_server}));
+    EXPECT_TRUE(has_one_server_and_worker(
+        {.run_mode = RunMode::parameter_server, .server_device = Device::Kind::gpu, .http_port = 80}));
     EXPECT_FALSE(has_one_server_and_worker({}));
-    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "collective"}));
-    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "ps-heter"}));
-    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "ps", .server_num = 2}));
-    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "ps", .workers = "a"}));
-    EXPECT_FALSE(has_one_server_and_worker({.run_mode = "ps", .heter_worker_num = "1"}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = RunMode::collective}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = RunMode::heterogeneous}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = RunMode::parameter_server, .server_num = 2}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = RunMode::parameter_server, .workers = "a"}));
+    EXPECT_FALSE(has_one_server_and_worker({.run_mode = RunMode::parameter_server, .heter_worker_num = "1"}));
 }
 
 TEST(RunMode, AJobWithServersNeedsBothKinds) {
-    EXPECT_THAT([] { decide_mode({.run_mode = "ps"}); }, refuses("--run_mode ps", "--server_num N"));
+    EXPECT_THAT([] { decide_mode({.run_mode = RunMode::parameter_server}); },
+                refuses("--run_mode ps", "--server_num N"));
     EXPECT_THAT([] { decide_mode({.server_num = 2}); }, refuses("--server_num 2", "--worker_num N"));
     EXPECT_THAT([] { decide_mode({.workers = "a"}); }, refuses("--workers a", "--server_num N"));
     EXPECT_THAT([] { decide_mode({.http_port = 80}); }, refuses("--http_port 80", "--server_num N"));
-    EXPECT_THAT([] { decide_mode(with_servers("ps-heter")); },
+    EXPECT_THAT([] { decide_mode(with_servers(RunMode::heterogeneous)); },
                 refuses("--run_mode ps-heter", "--heter_worker_num N"));
     EXPECT_THAT([] { decide_mode({.server_num = 1, .worker_num = 1, .heter_devices = "gpu"}); },
                 refuses("heterogeneous workers", "--heter_worker_num N"));

@@ -303,7 +303,7 @@ TEST(Plan, EachNodeCountsItsLocalRanksFrom0) {
 json planned_for_torch(std::optional<int> processes, const Environment& environment,
                        const topology::Machine& machine, TorchRun torch = {}) {
     Options options{
-        .nproc_per_node = processes, .visible = "keep", .script = "train.py", .torch = std::move(torch)};
+        .nproc_per_node = processes, .visible = VisibleGpus::keep, .script = "train.py", .torch = std::move(torch)};
     return json::parse(to_json(plan_with(options, environment, machine), {"mpirun"}, {}));
 }
 

@@ -36,7 +36,7 @@ TEST(LaunchOptionsOfTorchrun, OneNode) {
     EXPECT_EQ(options.nnodes, "1");
     EXPECT_EQ(options.max_restart, 0);
     EXPECT_EQ(options.log_dir, "/tmp/dtrain-run.abcd");
-    EXPECT_EQ(options.visible, "keep");
+    EXPECT_EQ(options.visible, VisibleGpus::keep);
     EXPECT_TRUE(options.no_banner);
     ASSERT_TRUE(options.torch);
     EXPECT_EQ(options.torch->job.run_id, "abcd");

@@ -105,7 +105,8 @@ TEST(Mpirun, APartForEachRoleOfAServerJob) {
         ElementsAre("mpirun", "--hostfile", "h", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE", "-np",
                     "1", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "server", "--", "a", ":",
                     "-np", "2", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "worker", "--", "a"));
-    const auto environment = worker_environment(plan, {.backend = "gloo", .with_gloo = 2}, "01234567", false);
+    const auto environment =
+        worker_environment(plan, {.backend = ProgramBackend::gloo, .with_gloo = 2}, "01234567", false);
     EXPECT_EQ(environment.get("DTRAIN_RUN_MODE"), "ps");
     EXPECT_EQ(environment.get("DTRAIN_SERVERS"), "127.0.0.1:1");
     EXPECT_EQ(environment.get("DTRAIN_WORKERS"), "127.0.0.1:2,127.0.0.1:3");

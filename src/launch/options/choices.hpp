@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dtrain/device.hpp>
+
+/// Options whose value is one of a few: an enumeration with one table of texts each. What a launcher learns
+/// while it runs is no enumeration: launch backends (--engine) and schedulers are names of registries.
+namespace dtrain::launch {
+
+/// --run_mode
+enum class RunMode {
+    collective,
+    parameter_server,
+    heterogeneous,  ///< a parameter-server job with additional workers on other devices
+    rpc,
+};
+
+/// --backend: what PADDLE_DISTRI_BACKEND says
+enum class ProgramBackend { automatic, nccl, gloo };
+
+/// --visible
+enum class VisibleGpus {
+    narrow,  ///< ranks see the selected GPUs only
+    keep     ///< CUDA_VISIBLE_DEVICES stays as it is
+};
+
+/// --bind
+enum class Binding { automatic, none };
+
+/// --dry-run
+enum class PlanForm { table, json };
+
+template <class Enum>
+struct Choice {
+    Enum value;
+    std::string_view text;
+};
+
+/// The values of an enumeration in the order in which messages and --help name them.
+template <class Enum>
+struct Choices;
+
+template <>
+struct Choices<RunMode> {
+    static constexpr std::array table{
+        Choice{RunMode::collective, "collective"}, Choice{RunMode::parameter_server, "ps"},
+        Choice{RunMode::heterogeneous, "ps-heter"}, Choice{RunMode::rpc, "rpc"}};
+};
+template <>
+struct Choices<ProgramBackend> {
+    static constexpr std::array table{Choice{ProgramBackend::automatic, "auto"},
+                                      Choice{ProgramBackend::nccl, "nccl"},
+                                      Choice{ProgramBackend::gloo, "gloo"}};
+};
+template <>
+struct Choices<VisibleGpus> {
+    static constexpr std::array table{Choice{VisibleGpus::narrow, "narrow"},
+                                      Choice{VisibleGpus::keep, "keep"}};
+};
+template <>
+struct Choices<Binding> {
+    static constexpr std::array table{Choice{Binding::automatic, "auto"}, Choice{Binding::none, "none"}};
+};
+template <>
+struct Choices<PlanForm> {
+    static constexpr std::array table{Choice{PlanForm::table, "table"}, Choice{PlanForm::json, "json"}};
+};
+/// --server_device and --heter_devices
+template <>
+struct Choices<Device::Kind> {
+    static constexpr std::array table{Choice{Device::Kind::cpu, "cpu"}, Choice{Device::Kind::gpu, "gpu"}};
+};
+
+template <class Enum>
+concept Choosable = requires {
+    Choices<Enum>::table;
+};
+
+/// "ps-heter", "narrow", ... as typed.
+template <Choosable Enum>
+std::string to_string(Enum value) {
+    return std::string(std::ranges::find(Choices<Enum>::table, value, &Choice<Enum>::value)->text);
+}
+
+/// The value of this text; nothing if there is none.
+template <Choosable Enum>
+std::optional<Enum> choice_of(std::string_view text) {
+    const auto& table = Choices<Enum>::table;
+    const auto found = std::ranges::find(table, text, &Choice<Enum>::text);
+    return found == table.end() ? std::nullopt : std::optional(found->value);
+}
+
+/// All texts, in the order of the table.
+template <Choosable Enum>
+std::vector<std::string_view> choice_texts() {
+    std::vector<std::string_view> texts;
+    for (const auto& choice : Choices<Enum>::table) texts.push_back(choice.text);
+    return texts;
+}
+
+}  // namespace dtrain::launch
