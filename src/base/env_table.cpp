@@ -300,6 +300,9 @@ constexpr std::array torch_rows{
     Row{"TORCHELASTIC_RUN_ID", written, "only by dtrain-run", "--rdzv-id, or a random name."},
     Row{"TORCHELASTIC_USE_AGENT_STORE", written, "only by dtrain-run", "False: rank 0 opens the store at MASTER_PORT itself."},
     Row{"TORCH_NCCL_ASYNC_ERROR_HANDLING", written, "only by dtrain-run", "1; the user's value is kept."},
+    Row{"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", read, "[${role_name}${local_rank}]:", "dtrain-run's --log-line-prefix-template."},
+    Row{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", read, "30", "dtrain-run's --shutdown-timeout."},
+    Row{"PYTHON_EXEC", read, "python3", "Python that dtrain-run starts scripts with."},
     Row{"MASTER_ADDR", written, "the first host", "Host of rank 0's store."},
     Row{"MASTER_PORT", written, "from DTRAIN_TORCH_MASTER", "Port of rank 0's store."},
 };

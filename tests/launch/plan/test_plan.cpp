@@ -302,8 +302,10 @@ TEST(Plan, EachNodeCountsItsLocalRanksFrom0) {
 /// As dtrain-run plans it, which has torchrun's meaning of GPUs.
 json planned_for_torch(std::optional<int> processes, const Environment& environment,
                        const topology::Machine& machine, TorchRun torch = {}) {
-    Options options{
-        .nproc_per_node = processes, .visible = VisibleGpus::keep, .script = "train.py", .torch = std::move(torch)};
+    Options options{.nproc_per_node = processes,
+                    .visible = VisibleGpus::keep,
+                    .script = "train.py",
+                    .torch = std::move(torch)};
     return json::parse(to_json(plan_with(options, environment, machine), {"mpirun"}, {}));
 }
 
