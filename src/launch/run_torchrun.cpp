@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/random_id.hpp"
 #include "base/temporary_folder.hpp"
+#include "launch/options/settings.hpp"
 #include "launch/run_launch.hpp"
 #include "launch/torchrun/launch_options.hpp"
 #include "launch/torchrun/run_options.hpp"
@@ -37,12 +38,14 @@ int run_torchrun(const std::vector<std::string>& arguments, const Environment& e
     for (const auto& notice : parsed.notices) log_warning("{}", notice);
     const auto run_id = new_run_id();
     const std::filesystem::path own_logs = temporary_directory(environment) / ("dtrain-run." + run_id);
-    const int status = run_job(
-        torchrun::launch_options(parsed.options, {.cpus = static_cast<int>(CpuSet::of_this_thread().count()),
-                                                  .random_id = run_id,
-                                                  .python = environment.get_or("PYTHON_EXEC", "python3"),
-                                                  .temporary_folder = own_logs.string()}),
-        environment);
+    const int status =
+        run_job(torchrun::launch_options(parsed.options,
+                                         {.cpus = static_cast<int>(CpuSet::of_this_thread().count()),
+                                          .random_id = run_id,
+                                          .python = environment.get_or("PYTHON_EXEC", "python3"),
+                                          .temporary_folder = own_logs.string()},
+                                         options_of(read_settings(settings_files(environment)))),
+                environment);
     std::error_code left_there;
     if (status == 0) std::filesystem::remove_all(own_logs, left_there);
     return status;

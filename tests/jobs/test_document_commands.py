@@ -37,6 +37,7 @@ STAND_INS = {
     "module": "is a function of the shell where there are environment modules",
     "sbatch": SLURM, "srun": SLURM, "scontrol": SLURM,
     "dtrain-launch": "needs GPUs, other nodes or etcd: the true one says with --dry-run what it would start, or with --info what it understood",
+    "dtrain-run": "needs GPUs or other nodes: tests/cluster/jobs",
     "mpiexec.mpich": "needs a build with MPICH: tests/run -Dmpi=mpich",
     "meson": "configures this tree anew, and downloads: tests/jobs/test_packages.py",
     "examples/quickstart": "installs packages and builds everything",
@@ -50,7 +51,7 @@ STAND_INS = {
     "docs/packages/make-tarball": "builds everything: tests/jobs/test_packages.py",
 }
 # Run as they are.
-RUN = {"mpirun", "dtrain-launch", "dtrain-worker", "python3", "paste", "["}
+RUN = {"mpirun", "dtrain-launch", "dtrain-run", "dtrain-worker", "python3", "paste", "["}
 IN_FRONT = {"exec"}  # of a command
 
 # known HELP WORD...: the options among the words are in that text, and those of meson (-Dname=value) in meson_options.txt.
@@ -73,6 +74,9 @@ STAND_IN = {
         case " $* " in *" --check "* | *" --scale "* | *" clean"* | *" scale"*) how=--info ;; esac
         ips=$(echo " $*" | sed -n 's/.* --ips \\([^ ,]*\\).*/\\1/p')
         exec env HWLOC_XMLFILE=$MACHINE $LAUNCH $how ${ips:+--host "$ips"} "$@" """,
+    "dtrain-run": """
+        "${LAUNCH%/*}/dtrain-run" --help >help
+        for word in "$@"; do case $word in *.py) break ;; -*) grep -qe "${word%%=*}\\b" help ;; esac; done""",
     "scontrol": """[ "$*" = "show hostnames" ]; printf '10.0.0.1\\n10.0.0.2\\n'""",
     "sbatch": """
         while case ${1-} in -*) true ;; *) false ;; esac; do shift; done
@@ -171,7 +175,7 @@ def executable(path, text):
 def script_of(blocks, folder):
     """A shell's script that types the commands of the blocks, each with its own stand-ins in front of PATH."""
     programs = folder / "programs"
-    for name in ("dtrain-launch", "dtrain-worker"):
+    for name in ("dtrain-launch", "dtrain-run", "dtrain-worker"):
         executable(programs / name, f'exec {BUILD}/src/bin/{name} "$@"')
     executable(programs / "python3", f'exec {PYTHON} "$@"')
     text = "set -eu -o pipefail\n"
@@ -196,6 +200,7 @@ def folder(tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples", dirs_exist_ok=True, ignore=shutil.ignore_patterns("clicks", "quickstart"))
     shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
     (tmp_path / "train.py").write_text("import os\nprint('rank', os.environ['PADDLE_TRAINER_ID'])\n")
+    executable(tmp_path / "my_program", "true")
     digits = (ROOT / "examples/digits.toml").read_text()
     (tmp_path / "job.toml").write_text(digits.replace("epochs = 20", "epochs = 1"))
     smaller = [str(ROOT / "examples/make_clicks.py"), "--train", "4000", "--test", "1000"]

@@ -354,4 +354,11 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     return parsed;
 }
 
+Options options_of(const std::vector<Setting>& settings) {
+    ParsedOptions out;
+    const Environment none;
+    Layers(out, none).settings(settings);
+    return std::move(out.options);
+}
+
 }  // namespace dtrain::launch

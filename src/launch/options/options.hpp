@@ -135,4 +135,8 @@ struct ParsedOptions {
 ParsedOptions parse_options(const std::vector<std::string>& arguments, const Environment& environment,
                             const std::vector<Setting>& settings = {});
 
+/// The defaults, changed by settings files only: for a job that a command line of another program describes.
+/// @throws UsageError naming the setting
+Options options_of(const std::vector<Setting>& settings);
+
 }  // namespace dtrain::launch

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/torchrun/launch_options.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
@@ -95,8 +97,8 @@ std::vector<std::string> interpreter_of(const RunOptions& run, const std::string
 
 }  // namespace
 
-Options launch_options(const RunOptions& run, const Circumstances& circumstances) {
-    Options out;
+Options launch_options(const RunOptions& run, const Circumstances& circumstances, Options site) {
+    Options out = std::move(site);
     const auto run_id = has_random_id(run) ? circumstances.random_id : run.id;
     out.torch = TorchRun{.job = {.role = run.role,
                                  .run_id = run_id,

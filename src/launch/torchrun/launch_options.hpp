@@ -18,7 +18,8 @@ struct Circumstances {
 };
 
 /// The job that a dtrain-run command line asks for, in the words of dtrain-launch. Pure.
+/// @param site settings of this machine, which the command line overrides
 /// @throws UsageError for what torchrun would wait for in vain, or dtrain does not do
-Options launch_options(const RunOptions& run, const Circumstances& circumstances);
+Options launch_options(const RunOptions& run, const Circumstances& circumstances, Options site = {});
 
 }  // namespace dtrain::launch::torchrun

@@ -18,11 +18,18 @@ them near their GPUs, and names the rank that failed first.
 
 ```sh
 dtrain-run --nproc-per-node 4 train.py --lr 0.1
+```
+
+One rank for each GPU, of a Python module:
+
+<!-- test: stand-ins dtrain-run -->
+```sh
 dtrain-run --standalone --nproc-per-node gpu -m package.train
 ```
 
 On several nodes, the same line on each; the launcher on the node of the endpoint is node 0:
 
+<!-- test: stand-ins dtrain-run -->
 ```sh
 dtrain-run --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint node0:29400 --rdzv-id 7 train.py
 ```
@@ -60,6 +67,7 @@ constexpr const char* differences = R"(
 | logs without `--log-dir` | stay in a temporary folder | stay in a temporary folder if the job fails |
 | variables | | Paddle's and dtrain's, too: [environment.md](environment.md) |
 
+Settings of /etc/dtrain.toml and ~/.config/dtrain.toml hold for it, too ([launching.md](launching.md#where-values-come-from)).
 What follows a failure (the report, `--max-restarts`) is that of dtrain-launch: [failures.md](failures.md).
 `dtrain-launch status`, `logs` and `cancel` find the job, too: [following.md](following.md).
 )";

@@ -93,6 +93,22 @@ TEST(LaunchOptionsOfTorchrun, ARangeOfNodesMeetsAtEtcd) {
     EXPECT_EQ(translated({"--nnodes", "2:2", "--rdzv-backend", "c10d", "--rdzv-endpoint", "n0"}).nnodes, "2");
 }
 
+TEST(LaunchOptionsOfTorchrun, SettingsOfTheMachineHoldUnlessTheCommandLineSaysOtherwise) {
+    const auto site = options_of({{.name = "network_interface", .value = "ib0", .origin = "/etc/dtrain.toml"},
+                                  {.name = "start-timeout", .value = "7", .origin = "/etc/dtrain.toml"},
+                                  {.name = "max_restart", .value = "5", .origin = "/etc/dtrain.toml"}});
+    const auto with = [&](Words words) {
+        words.emplace_back("train.py");
+        return launch_options(parse_run_options(words, {}).options, here, site);
+    };
+    EXPECT_EQ(with({}).network_interface, "ib0");
+    EXPECT_EQ(with({}).start_timeout, 7s);
+    EXPECT_EQ(with({"--rdzv-conf", "timeout=9"}).start_timeout, 9s);
+    EXPECT_EQ(with({}).max_restart, 0) << "torchrun's default is as good as given";
+    EXPECT_THAT([] { options_of({{.name = "nnodes", .value = "2", .origin = "/etc/dtrain.toml"}}); },
+                refuses("/etc/dtrain.toml: unknown setting \"nnodes\""));
+}
+
 TEST(LaunchOptionsOfTorchrun, NameOfTheRun) {
     const auto name = [](Words words) { return translated(std::move(words)).torch->job.run_id; };
     EXPECT_EQ(name({}), "abcd");
