@@ -2,15 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/torch_job.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <dtrain/error.hpp>
-
-#include "base/json_text.hpp"
-#include "base/text.hpp"
 
 namespace dtrain::cluster {
 namespace {
@@ -19,13 +14,6 @@ constexpr const char* variable = "DTRAIN_TORCH_JOB";
 
 }  // namespace
 
-bool TorchJob::shows(int local_rank) const {
-    if (shown_local_ranks.empty()) return true;
-    const auto shown = split(shown_local_ranks, ',');
-    return std::ranges::any_of(
-        shown, [&](const std::string& each) { return parse_int(trimmed(each)) == local_rank; });
-}
-
 void TorchJob::write(Environment& environment) const {
     const nlohmann::json json{{"role", role},
                               {"run_id", run_id},
@@ -33,7 +21,7 @@ void TorchJob::write(Environment& environment) const {
                               {"redirects", redirects.text()},
                               {"tee", tee.text()},
                               {"line_prefix", line_prefix},
-                              {"shown_local_ranks", shown_local_ranks},
+                              {"shown_local_ranks", shown_local_ranks.to_string()},
                               {"virtual_local_rank", virtual_local_rank}};
     environment.set(variable, json.dump());
 }
@@ -49,7 +37,7 @@ std::optional<TorchJob> TorchJob::read(const Environment& environment) {
                         .redirects = StreamChoice::parse(json.at("redirects")),
                         .tee = StreamChoice::parse(json.at("tee")),
                         .line_prefix = json.at("line_prefix"),
-                        .shown_local_ranks = json.at("shown_local_ranks"),
+                        .shown_local_ranks = RankList::parse(json.at("shown_local_ranks").get<std::string>()),
                         .virtual_local_rank = json.at("virtual_local_rank")};
     } catch (const nlohmann::json::exception& error) {
         throw UsageError(fmt::format("{}={}: expected what dtrain-run sets ({}); unset it", variable, *text,

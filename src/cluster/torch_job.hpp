@@ -7,6 +7,7 @@
 
 #include <dtrain/environment.hpp>
 
+#include "cluster/rank_list.hpp"
 #include "cluster/stream_choice.hpp"
 
 namespace dtrain::cluster {
@@ -20,11 +21,8 @@ struct TorchJob {
     StreamChoice tee;              ///< streams that go into files and to the console
     /// Put before each line of tee; ${role_name}, ${local_rank}, ${rank} and ${hostname} are replaced.
     std::string line_prefix;
-    std::string shown_local_ranks;    ///< whose output is on the console, "0,1"; "": all
-    bool virtual_local_rank = false;  ///< each rank sees its own GPU only, and LOCAL_RANK is 0
-
-    /// Whether a rank's output is on the console.
-    bool shows(int local_rank) const;
+    RankList shown_local_ranks = RankList::all();  ///< whose output is on the console
+    bool virtual_local_rank = false;               ///< each rank sees its own GPU only, and LOCAL_RANK is 0
 
     void write(Environment& environment) const;
     /// What write() wrote; nothing if dtrain-run did not start this job. @throws UsageError naming the

@@ -7,6 +7,8 @@
 namespace dtrain::worker {
 namespace {
 
+constexpr const char* file_name = "error.json";
+
 std::filesystem::path folder_for(const Environment& environment, const std::filesystem::path& log_folder) {
     try {
         return temporary_directory(environment);
@@ -18,11 +20,12 @@ std::filesystem::path folder_for(const Environment& environment, const std::file
 }  // namespace
 
 RankErrorFile::RankErrorFile(const Environment& environment, const std::filesystem::path& log_folder)
-    : folder_(std::make_unique<TemporaryFolder>(folder_for(environment, log_folder))) {}
+    : folder_(std::make_unique<TemporaryFolder>(folder_for(environment, log_folder))),
+      path_(std::filesystem::path(folder_->path()) / file_name) {}
 
 RankErrorFile RankErrorFile::kept_in(const std::filesystem::path& folder) {
     RankErrorFile out;
-    out.kept_in_ = folder;
+    out.path_ = folder / file_name;
     return out;
 }
 
@@ -32,10 +35,6 @@ void RankErrorFile::announce(Environment& program) const {
     if (!torchs || torchs == program.get(error_file_variable))
         program.set(torch_error_file_variable, path().string());
     program.set(error_file_variable, path().string());
-}
-
-std::filesystem::path RankErrorFile::path() const {
-    return (folder_ ? std::filesystem::path(folder_->path()) : kept_in_) / "error.json";
 }
 
 }  // namespace dtrain::worker

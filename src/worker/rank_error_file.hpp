@@ -29,13 +29,13 @@ class RankErrorFile {
 
     ErrorFileContent read() const { return read_error_file(path()); }
 
-    std::filesystem::path path() const;
+    const std::filesystem::path& path() const { return path_; }
 
   private:
     RankErrorFile() = default;
 
-    std::unique_ptr<TemporaryFolder> folder_;
-    std::filesystem::path kept_in_;  ///< in place of folder_
+    std::unique_ptr<TemporaryFolder> folder_;  ///< null: the file stays
+    std::filesystem::path path_;
 };
 
 }  // namespace dtrain::worker

@@ -117,7 +117,7 @@ class Rank {
             program.executable = find_program(program.argv.front());
             servers_ = planned_server_job(inherited_, identity_, options_.role);
             log = log_path();
-            if (contract_.torch) stdout_log = log.parent_path() / cluster::torch_stdout_log;
+            if (contract_.torch) stdout_log = stdout_log_beside(log);
             log_begin_ = options_.log.overwrite ? 0 : size_or_zero(log);
             if (contract_.torch) {
                 program.output = open_log(stdout_log, options_.log);
@@ -272,6 +272,11 @@ class Rank {
         return folder / (contract_.torch ? cluster::torch_stderr_log : log_name());
     }
 
+    /// Of a job of dtrain-run, whose ranks' log is that of their stderr.
+    static std::filesystem::path stdout_log_beside(const std::filesystem::path& log) {
+        return log.parent_path() / cluster::torch_stdout_log;
+    }
+
     /// A rank runs without one, too: its log still has the error.
     std::optional<RankErrorFile> error_file_for(const std::filesystem::path& log_folder) const {
         if (contract_.torch) return RankErrorFile::kept_in(log_folder);
@@ -394,8 +399,7 @@ class Rank {
     void report_output(Event event, const std::filesystem::path& log) const {
         event.kind = Event::Kind::output;
         event.text = tail_of(log, log_begin_);
-        if (event.text.empty() && contract_.torch)
-            event.text = tail_of(log.parent_path() / cluster::torch_stdout_log, 0);
+        if (event.text.empty() && contract_.torch) event.text = tail_of(stdout_log_beside(log), 0);
         write_all(STDERR_FILENO, cluster::encode(event) + "\n");
     }
 

@@ -31,7 +31,7 @@ std::vector<ShownLog> shown_torch_logs(const cluster::TorchJob& job, const clust
                                        const std::string& host, const std::filesystem::path& out,
                                        const std::filesystem::path& err) {
     std::vector<ShownLog> shown;
-    if (!job.shows(identity.local_rank)) return shown;
+    if (!job.shown_local_ranks.contains(identity.local_rank)) return shown;
     const auto redirected = job.redirects.of(identity.local_rank);
     const auto tee = job.tee.of(identity.local_rank);
     const bool by_line = identity.size > 1;

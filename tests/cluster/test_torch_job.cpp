@@ -43,22 +43,17 @@ TEST(TorchJob, IsReadAsWritten) {
                        .redirects = StreamChoice::parse("1"),
                        .tee = StreamChoice::parse("0:3"),
                        .line_prefix = "[${rank}] ",
-                       .shown_local_ranks = "0,2",
+                       .shown_local_ranks = RankList::parse("0,2"),
                        .virtual_local_rank = true};
     Environment environment;
     job.write(environment);
     EXPECT_EQ(TorchJob::read(environment), job);
+    Environment defaults;
+    TorchJob{}.write(defaults);
+    EXPECT_EQ(TorchJob::read(defaults), TorchJob{}) << "all ranks are shown";
     EXPECT_EQ(TorchJob::read({}), std::nullopt);
     EXPECT_THAT([] { TorchJob::read({{"DTRAIN_TORCH_JOB", "{"}}); }, refuses("DTRAIN_TORCH_JOB={: expected"));
     EXPECT_THAT([] { TorchJob::read({{"DTRAIN_TORCH_JOB", "{}"}}); }, refuses("DTRAIN_TORCH_JOB"));
-}
-
-TEST(TorchJob, ShowsTheRanksOfTheFilter) {
-    EXPECT_TRUE(TorchJob{}.shows(7));
-    const TorchJob some{.shown_local_ranks = "0, 2"};
-    EXPECT_TRUE(some.shows(0));
-    EXPECT_FALSE(some.shows(1));
-    EXPECT_TRUE(some.shows(2));
 }
 
 }  // namespace

@@ -49,9 +49,11 @@ TEST(TorchConsole, TeeHasAPrefix) {
 }
 
 TEST(TorchConsole, RanksThatTheFilterLeavesOutAreSilent) {
-    EXPECT_THAT(shown({.tee = streams("3"), .shown_local_ranks = "0"}, 1), IsEmpty());
-    EXPECT_THAT(shown({.shown_local_ranks = "0"}, 1), IsEmpty());
-    EXPECT_THAT(shown({.shown_local_ranks = "0"}, 0), ElementsAre("out>|", "err>|"));
+    EXPECT_THAT(shown({.tee = streams("3"), .shown_local_ranks = cluster::RankList::parse("0")}, 1),
+                IsEmpty());
+    EXPECT_THAT(shown({.shown_local_ranks = cluster::RankList::parse("0")}, 1), IsEmpty());
+    EXPECT_THAT(shown({.shown_local_ranks = cluster::RankList::parse("0")}, 0),
+                ElementsAre("out>|", "err>|"));
 }
 
 }  // namespace

@@ -16,6 +16,10 @@
 namespace dtrain::launch {
 namespace {
 
+void require_script(const std::string& script, const FileQuestions& files) {
+    if (!files.exists(script)) throw UsageError(fmt::format("training script \"{}\" not found", script));
+}
+
 std::string executable_for(const std::string& script, const FileQuestions& files) {
     if (const auto found = files.in_path(script)) return *found;
     const bool bare_name = script.find('/') == std::string::npos;
@@ -36,7 +40,7 @@ std::vector<std::string> program_for(const std::string& script, const std::vecto
     if (script == "run_check" && !files.exists(script))
         argv = {native_program};  // Paddle's self test: the built-in example replaces it
     else if (script.ends_with(".py") || script.ends_with(".toml")) {
-        if (!files.exists(script)) throw UsageError(fmt::format("training script \"{}\" not found", script));
+        require_script(script, files);
         if (script.ends_with(".py"))
             argv = {"python3", "-u", script};
         else
@@ -56,8 +60,7 @@ std::vector<std::string> program_of_torch_run(const Options& options, const File
         if (!files.in_path(argv.front()))
             throw UsageError(fmt::format(
                 "no Python: there is no \"{}\"; set PYTHON_EXEC, or give --no-python", argv.front()));
-        if (options.torch->script_is_file && !files.exists(options.script))
-            throw UsageError(fmt::format("training script \"{}\" not found", options.script));
+        if (options.torch->script_is_file) require_script(options.script, files);
         argv.push_back(options.script);
     }
     append(argv, options.script_arguments);

@@ -88,11 +88,14 @@ std::optional<int> master_port_of(const RunOptions& run) {
     return cluster::parse_address_of("--rdzv-endpoint", run.endpoint, run.endpoint).port;
 }
 
+bool runs_a_module(const RunOptions& run) {
+    return run.module && !run.run_path;
+}
+
 std::vector<std::string> interpreter_of(const RunOptions& run, const std::string& python) {
-    if (run.run_path || !run.no_python)
-        return run.module && !run.run_path ? std::vector<std::string>{python, "-u", "-m"}
-                                           : std::vector<std::string>{python, "-u"};
-    return {};
+    if (run.no_python && !run.run_path) return {};
+    if (runs_a_module(run)) return {python, "-u", "-m"};
+    return {python, "-u"};
 }
 
 }  // namespace
@@ -109,7 +112,7 @@ Options launch_options(const RunOptions& run, const Circumstances& circumstances
                                  .shown_local_ranks = run.shown_local_ranks,
                                  .virtual_local_rank = run.virtual_local_rank},
                          .interpreter = interpreter_of(run, circumstances.python),
-                         .script_is_file = !run.module || run.run_path,
+                         .script_is_file = !runs_a_module(run),
                          .needs_gpus = run.processes == Processes::one_per_gpu,
                          .master_port = master_port_of(run)};
     switch (run.processes) {

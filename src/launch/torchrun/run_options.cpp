@@ -18,7 +18,6 @@
 #include "base/completion.hpp"
 #include "base/manual_page.hpp"
 #include "base/text.hpp"
-#include "cluster/rank_list.hpp"
 #include "launch/torchrun/option_table.hpp"
 
 namespace dtrain::launch::torchrun {
@@ -238,13 +237,18 @@ cluster::StreamChoice streams_of(const Given& given, std::string_view name) {
     }
 }
 
-std::string ranks_of(const Given& given) {
+/// Single ranks, of which torchrun knows no ranges.
+cluster::RankList ranks_of(const Given& given) {
     const auto text = given.value("local-ranks-filter");
-    if (text.empty()) return text;
-    for (const auto& part : split(text, ','))
-        if (const auto rank = parse_int(trimmed(part)); !rank || *rank < 0)
+    if (text.empty()) return cluster::RankList::all();
+    std::vector<std::string> ranks;
+    for (const auto& part : split(text, ',')) {
+        const auto rank = parse_int(trimmed(part));
+        if (!rank || *rank < 0)
             refuse(given.source("local-ranks-filter"), text, "local ranks separated by commas, such as 0,1");
-    return text;
+        ranks.push_back(std::to_string(*rank));
+    }
+    return cluster::RankList::parse(join(ranks, ","));
 }
 
 std::chrono::milliseconds shutdown_timeout_of(const Given& given, const Environment& environment) {

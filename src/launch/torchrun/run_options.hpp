@@ -9,6 +9,7 @@
 
 #include <dtrain/environment.hpp>
 
+#include "cluster/rank_list.hpp"
 #include "cluster/stream_choice.hpp"
 
 namespace dtrain::launch::torchrun {
@@ -37,7 +38,7 @@ struct RunOptions {
     cluster::StreamChoice redirects;
     cluster::StreamChoice tee;
     std::string line_prefix = "[${role_name}${local_rank}]:";
-    std::string shown_local_ranks;  ///< "": all
+    cluster::RankList shown_local_ranks = cluster::RankList::all();
     int node_rank = 0;
     std::string master_addr = "127.0.0.1";
     std::optional<int> master_port;

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text.hpp"
 #include "launch/torchrun/option_table.hpp"
 
 namespace dtrain::launch::torchrun {
@@ -73,13 +72,9 @@ What follows a failure (the report, `--max-restarts`) is that of dtrain-launch: 
 )";
 
 std::string row_text(const OptionRow& row) {
-    std::string text(row.note.empty() ? row.help : row.note);
-    // In a cell of a table a bar would begin the next one.
-    return fmt::format("| `{}` | {} | {} |\n",
-                       spellings(row).front() == "--" + std::string(row.name)
-                           ? spellings(row).front()
-                           : spellings(row)[0] + "`, `" + spellings(row)[1],
-                       to_string(row.answer), text);
+    const auto short_name = row.short_name.empty() ? "" : fmt::format("`-{}`, ", row.short_name);
+    return fmt::format("| {}`--{}` | {} | {} |\n", short_name, row.name, to_string(row.answer),
+                       row.note.empty() ? row.help : row.note);
 }
 
 }  // namespace

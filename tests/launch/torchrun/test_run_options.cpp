@@ -153,6 +153,17 @@ TEST(RunOptions, TimeToJoinIsInTheRendezvousSettings) {
     EXPECT_EQ(parsed({"--rdzv-conf", "is_host=1", "a.py"}).join_timeout, std::nullopt);
 }
 
+TEST(RunOptions, RanksThatAreShown) {
+    EXPECT_TRUE(parsed({"a.py"}).shown_local_ranks.contains(7));
+    const auto some = parsed({"--local-ranks-filter", "0, 2", "a.py"}).shown_local_ranks;
+    EXPECT_TRUE(some.contains(0));
+    EXPECT_FALSE(some.contains(1));
+    EXPECT_TRUE(some.contains(2));
+    for (const char* text : {"0-2", "all", "none"})
+        EXPECT_THAT(parsing({"--local-ranks-filter", text, "a.py"}),
+                    refuses("local ranks separated by commas"));
+}
+
 TEST(RunOptions, WrongValuesAreRefusedWithWhatTheyShouldBe) {
     EXPECT_THAT(parsing({"--nnodes", "3:2", "a.py"}), refuses("--nnodes 3:2: it must be a number of nodes"));
     EXPECT_THAT(parsing({"--nproc-per-node", "xpu", "a.py"}), refuses("xpu: it must be auto, gpu, cpu or"));
