@@ -16,7 +16,7 @@
 namespace dtrain::worker {
 namespace {
 
-constexpr const char* file_name = ".dtrain.gloo";
+constexpr const char* marks_name = ".dtrain.gloo";
 constexpr std::size_t max_jobs = 64;
 constexpr std::size_t max_bytes = 64 * 1024;
 
@@ -45,7 +45,7 @@ std::string agreed_mark(const FileDescriptor& file, const std::string& job) {
 }  // namespace
 
 std::string gloo_folder(const std::filesystem::path& log_dir, const std::string& job, LogFolders folders) {
-    const auto opened = open_log_file(log_dir / file_name, 0600, folders);
+    const auto opened = open_log_file(log_dir / marks_name, 0600, folders);
     const auto mark = opened.file.valid() ? agreed_mark(opened.file, one_word(job)) : random_id();
     return cluster::gloo_folder_of(mark);
 }

@@ -7,7 +7,7 @@
 namespace dtrain::worker {
 namespace {
 
-constexpr const char* file_name = "error.json";
+constexpr const char* error_file_name = "error.json";
 
 std::filesystem::path folder_for(const Environment& environment, const std::filesystem::path& log_folder) {
     try {
@@ -21,11 +21,11 @@ std::filesystem::path folder_for(const Environment& environment, const std::file
 
 RankErrorFile::RankErrorFile(const Environment& environment, const std::filesystem::path& log_folder)
     : folder_(std::make_unique<TemporaryFolder>(folder_for(environment, log_folder))),
-      path_(std::filesystem::path(folder_->path()) / file_name) {}
+      path_(std::filesystem::path(folder_->path()) / error_file_name) {}
 
 RankErrorFile RankErrorFile::kept_in(const std::filesystem::path& folder) {
     RankErrorFile out;
-    out.path_ = folder / file_name;
+    out.path_ = folder / error_file_name;
     return out;
 }
 
