@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,21 +18,6 @@ namespace dtrain::comm {
 namespace {
 
 constexpr int meeting_tag = 2;  // on the queue's communicator, where leaders.cpp uses 1
-constexpr int no_rank = -1;
-
-/// What a rank tells the first one of its list.
-struct Plan {
-    std::int64_t tag = 0;
-    std::int64_t count = 0;
-    std::uint64_t hash = 0;
-    friend bool operator==(const Plan&, const Plan&) = default;
-};
-
-Plan plan_of(std::span<const int> ranks, int tag) {
-    Plan plan{.tag = tag, .count = std::ssize(ranks), .hash = 14695981039346656037U};  // FNV-1a
-    for (const int rank : ranks) plan.hash = (plan.hash ^ static_cast<std::uint64_t>(rank)) * 1099511628211U;
-    return plan;
-}
 
 /// Messages of a few bytes whose memory must stay until they are complete, or given up.
 class Meeting {
@@ -78,20 +64,18 @@ class Meeting {
 };
 
 /// The first rank of the list compares all plans and tells the others the first rank with another one.
-int compare(OperationQueue& queue, std::span<const int> ranks, const Plan& own) {
-    std::vector<Plan> plans(ranks.size(), own);
-    int differs = no_rank;
+int compare(OperationQueue& queue, std::span<const int> ranks, const SubsetPlan& own) {
+    std::vector<SubsetPlan> plans(ranks.size(), own);
     Meeting meeting(queue, ranks.size());
     for (std::size_t i = 1; i < ranks.size(); ++i) meeting.receive(plans[i], ranks[i]);
     meeting.wait();
-    const auto other = std::ranges::find_if(plans, [&](const Plan& plan) { return plan != own; });
-    if (other != plans.end()) differs = ranks[static_cast<std::size_t>(other - plans.begin())];
+    const int differs = differing_rank(ranks, plans);
     for (const int rank : ranks.subspan(1)) meeting.send(differs, rank);
     meeting.wait();
     return differs;
 }
 
-int ask(OperationQueue& queue, int first, const Plan& own) {
+int ask(OperationQueue& queue, int first, const SubsetPlan& own) {
     int differs = no_rank;
     Meeting meeting(queue, 2);
     meeting.send(own, first);
@@ -115,15 +99,30 @@ void check_subset(std::span<const int> ranks, int rank, int size) {
         throw UsageError(fmt::format("subset without rank {}, which called it: only listed ranks do", rank));
 }
 
-void meet(OperationQueue& queue, std::span<const int> ranks, int tag) {
-    const auto own = plan_of(ranks, tag);
-    const int first = ranks.front();
-    const int differs = queue.rank == first ? compare(queue, ranks, own) : ask(queue, first, own);
-    if (differs == no_rank) return;
+SubsetPlan subset_plan(std::span<const int> ranks, int tag) {
+    SubsetPlan plan{.tag = tag, .count = std::ssize(ranks), .hash = 14695981039346656037U};  // FNV-1a
+    for (const int rank : ranks) plan.hash = (plan.hash ^ static_cast<std::uint64_t>(rank)) * 1099511628211U;
+    return plan;
+}
+
+int differing_rank(std::span<const int> ranks, std::span<const SubsetPlan> plans) {
+    const auto other =
+        std::ranges::find_if(plans, [&](const SubsetPlan& plan) { return plan != plans.front(); });
+    return other == plans.end() ? no_rank : ranks[static_cast<std::size_t>(other - plans.begin())];
+}
+
+void check_same_plan(int differing, std::span<const int> ranks, int tag) {
+    if (differing == no_rank) return;
     throw Error(
         fmt::format("subset: rank {} passes another list of ranks, or another tag, than rank {} does; "
                     "all listed ranks must pass the same (here: {} ranks, tag {})",
-                    differs, first, ranks.size(), tag));
+                    differing, ranks.front(), ranks.size(), tag));
+}
+
+void meet(OperationQueue& queue, std::span<const int> ranks, int tag) {
+    const auto own = subset_plan(ranks, tag);
+    const int first = ranks.front();
+    check_same_plan(queue.rank == first ? compare(queue, ranks, own) : ask(queue, first, own), ranks, tag);
 }
 
 MPI_Comm communicator_of(MPI_Comm parent, std::span<const int> ranks, int tag) {
