@@ -38,6 +38,8 @@ class CommunicatorBackend {
     virtual void wait(std::uintptr_t handle) = 0;
 
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
+    /// The GPU whose memory allocate() returns, "NCCL 2.28.9 on GPU 0"; "" if it is memory of the host.
+    virtual std::string gpu_of_memory() const { return {}; }
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
 
     virtual std::unique_ptr<comm::Transport> open_transport() = 0;

@@ -12,6 +12,7 @@
 #include "comm/leaving.hpp"
 #include "comm/nccl_memory.hpp"
 #include "comm/nccl_queue.hpp"
+#include "comm/operation_name.hpp"
 #include "comm/transport.hpp"
 
 namespace dtrain::comm {
@@ -119,6 +120,8 @@ class NcclBackend final : public CommunicatorBackend {
         parts[static_cast<std::size_t>(rank())] = {memory.data, bytes};
         return {owner, std::move(parts), rank()};
     }
+
+    std::string gpu_of_memory() const override { return port_->describe(); }
 
     std::shared_ptr<CommunicatorBackend> split(int color, int key) override {
         // Makes a new id over the part of the MPI communicator instead of calling ncclCommSplit: each part
