@@ -198,6 +198,19 @@ TEST(EagerNccl, IsNotThereWhereOneRankHasNoGpuAndMpiIs) {
     EXPECT_TRUE(parallel.parameters_are_identical());
 }
 
+TEST(EagerNccl, ErrorsOfTheDataAreToldAlsoWhenItIsGone) {
+    auto network = mlp();
+    const auto labels = Tensor::full({2}, 4, DataType::int64);
+    Tensor loss;
+    {
+        const DataParallel parallel(network, test_world(), {.bucket_bytes = 1000, .nccl = true});
+        loss = cross_entropy(network(Tensor::full({2, 16}, 1)), labels);
+        loss.backward();
+    }
+    EXPECT_EQ(message_of<Error>([&] { loss.item(); }),
+              "label 4 in row 0 of the batch is outside of the 4 classes 0..3");
+}
+
 TEST(EagerNccl, ACommunicatorOverNcclIsRefused) {
     Linear linear(2, 2);
     const auto gpus = nccl_communicator(test_world(), {.device = 0});
