@@ -29,7 +29,7 @@ void refuse_what_nccl_has_not(const Call& call) {
         throw NcclError(
             fmt::format("{} with tag {}: NCCL has no tags; messages between two ranks arrive in the "
                         "order in which they were started",
-                        name_of(call.operation), call.tag));
+                        comm::name_of(call.operation), call.tag));
 }
 
 class NcclCaptured final : public CapturedOperations {
@@ -153,12 +153,12 @@ class NcclBackend final : public CommunicatorBackend {
         const auto in = port_->place_of(call.receive);
         if (out == MemoryPlace::other_gpu || in == MemoryPlace::other_gpu)
             throw NcclError(fmt::format("{} of memory of another GPU than the communicator's ({})",
-                                        name_of(call.operation), port_->describe()));
+                                        comm::name_of(call.operation), port_->describe()));
         const bool some_on_host = out == MemoryPlace::host || in == MemoryPlace::host;
         if (some_on_host && (out == MemoryPlace::this_gpu || in == MemoryPlace::this_gpu))
             throw NcclError(
                 fmt::format("{} between memory of the host and of the GPU: both must be on one side",
-                            name_of(call.operation)));
+                            comm::name_of(call.operation)));
         // A rank with nothing to send or receive has no memory that shows which transport the others use.
         if (some_on_host && is_exchange(call))
             throw NcclError("all_to_allv of memory of the host: take the communicator over MPI");
