@@ -43,6 +43,8 @@ class CommunicatorBackend {
     virtual bool wait_until(std::uintptr_t handle, comm::Backoff::Clock::time_point end) = 0;
 
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
+    /// The GPU whose memory allocate() returns, "NCCL 2.28.9 on GPU 0"; "" if it is memory of the host.
+    virtual std::string gpu_of_memory() const { return {}; }
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
     /// Collective over the listed ranks, of which this rank is one.
     virtual std::shared_ptr<CommunicatorBackend> subset(std::span<const int> ranks, int tag) = 0;

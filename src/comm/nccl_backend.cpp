@@ -13,6 +13,7 @@
 #include "comm/leaving.hpp"
 #include "comm/nccl_memory.hpp"
 #include "comm/nccl_queue.hpp"
+#include "comm/operation_name.hpp"
 #include "comm/transport.hpp"
 
 namespace dtrain::comm {
@@ -43,7 +44,7 @@ void refuse_what_nccl_has_not(const Call& call) {
         throw NcclError(
             fmt::format("{} with tag {}: NCCL has no tags; messages between two ranks arrive in the "
                         "order in which they were started",
-                        name_of(call.operation), call.tag));
+                        comm::name_of(call.operation), call.tag));
 }
 
 class NcclCaptured final : public CapturedOperations {
@@ -138,6 +139,8 @@ class NcclBackend final : public CommunicatorBackend {
         return {owner, std::move(parts), rank()};
     }
 
+    std::string gpu_of_memory() const override { return port_->describe(); }
+
     std::shared_ptr<CommunicatorBackend> split(int color, int key) override {
         // Makes a new id over the part of the MPI communicator instead of calling ncclCommSplit: each part
         // then has its own deadline and lifetime, independent of this communicator, and it works with older
@@ -177,12 +180,12 @@ class NcclBackend final : public CommunicatorBackend {
         const auto in = port_->place_of(call.receive);
         if (out == MemoryPlace::other_gpu || in == MemoryPlace::other_gpu)
             throw NcclError(fmt::format("{} of memory of another GPU than the communicator's ({})",
-                                        name_of(call.operation), port_->describe()));
+                                        comm::name_of(call.operation), port_->describe()));
         const bool some_on_host = out == MemoryPlace::host || in == MemoryPlace::host;
         if (some_on_host && (out == MemoryPlace::this_gpu || in == MemoryPlace::this_gpu))
             throw NcclError(
                 fmt::format("{} between memory of the host and of the GPU: both must be on one side",
-                            name_of(call.operation)));
+                            comm::name_of(call.operation)));
         // A rank with nothing to send or receive has no memory that shows which transport the others use.
         if (some_on_host && is_exchange(call))
             throw NcclError("all_to_allv of memory of the host: take the communicator over MPI");
