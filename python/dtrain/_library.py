@@ -101,18 +101,22 @@ class Library:
         return version.decode()
 
     def raise_last_error(self) -> NoReturn:
+        """Raises last_error()."""
+        raise self.last_error()
+
+    def last_error(self) -> Exception:
         """The exception for the last function that failed in this thread."""
         error = self.handle.dtrain_last_error().contents
         message = error.message.decode(errors="replace")
         if error.status == 5:
             missing = [MissingRank(one.rank, one.why.decode(errors="replace"))
                        for one in error.missing[:error.missing_count]]
-            raise CommunicatorTimeout(message, error.operation.decode(), error.number, error.waited, missing)
+            return CommunicatorTimeout(message, error.operation.decode(), error.number, error.waited, missing)
         if error.status == 3:
-            raise MpiError(message, error.mpi_code)
+            return MpiError(message, error.mpi_code)
         if error.status == 7:
-            raise SpawnError(message, error.rank)
-        raise {2: UsageError, 4: VersionMismatch, 6: MemoryError}.get(error.status, DtrainError)(message)
+            return SpawnError(message, error.rank)
+        return {2: UsageError, 4: VersionMismatch, 6: MemoryError}.get(error.status, DtrainError)(message)
 
 
 def _has_mpi(folder: str) -> bool:
