@@ -51,11 +51,26 @@ enum dtrain_type {
     DTRAIN_BFLOAT16 = 3,
     DTRAIN_INT32 = 4,
     DTRAIN_INT64 = 5,
-    DTRAIN_UINT8 = 6
+    DTRAIN_UINT8 = 6,
+    DTRAIN_INT8 = 7,
+    DTRAIN_INT16 = 8,
+    DTRAIN_UINT16 = 9,
+    DTRAIN_UINT32 = 10,
+    DTRAIN_UINT64 = 11
 };
 
-/// How the ranks' values are combined: dtrain::Reduction. There are no products and no operations on bits.
-enum dtrain_reduction { DTRAIN_SUM = 0, DTRAIN_AVERAGE = 1, DTRAIN_MIN = 2, DTRAIN_MAX = 3 };
+/// How the ranks' values are combined: dtrain::Reduction. Bits are combined of integers only: otherwise
+/// DTRAIN_USAGE_ERROR, before anything is sent.
+enum dtrain_reduction {
+    DTRAIN_SUM = 0,
+    DTRAIN_AVERAGE = 1,
+    DTRAIN_MIN = 2,
+    DTRAIN_MAX = 3,
+    DTRAIN_PRODUCT = 4,
+    DTRAIN_BIT_AND = 5,
+    DTRAIN_BIT_OR = 6,
+    DTRAIN_BIT_XOR = 7
+};
 
 /// A communicator. Numbers of those that were freed are not used again.
 typedef int dtrain_comm;

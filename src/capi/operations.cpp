@@ -16,6 +16,7 @@
 #include "capi/session.hpp"
 #include "comm/backend.hpp"
 #include "comm/call.hpp"
+#include "comm/defined_reduction.hpp"
 
 namespace dtrain::capi {
 namespace {
@@ -105,12 +106,14 @@ std::vector<Request> gather_everywhere(const Communicator& ranks, const void* mi
 }
 
 Call reduction(Operation operation, const void* in, void* out, std::size_t count, int type, int how) {
-    return {.operation = operation,
-            .element = element_of(type),
-            .reduction = reduction_of(how),
-            .send = static_cast<const std::byte*>(in),
-            .receive = static_cast<std::byte*>(out),
-            .count = count};
+    const Call call{.operation = operation,
+                    .element = element_of(type),
+                    .reduction = reduction_of(how),
+                    .send = static_cast<const std::byte*>(in),
+                    .receive = static_cast<std::byte*>(out),
+                    .count = count};
+    comm::check_reduction(call);
+    return call;
 }
 
 Call moved(Operation operation, const void* out, void* in, std::size_t bytes) {

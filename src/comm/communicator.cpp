@@ -10,6 +10,7 @@
 
 #include "comm/announced.hpp"
 #include "comm/backend.hpp"
+#include "comm/defined_reduction.hpp"
 #include "comm/leaving.hpp"
 #include "comm/staged.hpp"
 
@@ -67,10 +68,12 @@ int Communicator::nodes() const {
 }
 
 void Communicator::run(const Call& call) const {
+    comm::check_reduction(call);
     backend_->run(call);
 }
 
 Request Communicator::start(const Call& call) const {
+    comm::check_reduction(call);
     return backend_->start(call);
 }
 

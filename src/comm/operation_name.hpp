@@ -17,4 +17,11 @@ constexpr std::string_view name_of(Operation operation) {
     return names[static_cast<std::size_t>(operation)];
 }
 
+/// "sum": the name of the enumerator.
+constexpr std::string_view name_of(Reduction reduction) {
+    constexpr std::string_view names[] = {"sum",     "average", "min",    "max",
+                                          "product", "bit_and", "bit_or", "bit_xor"};
+    return names[static_cast<std::size_t>(reduction)];
+}
+
 }  // namespace dtrain::comm

@@ -59,6 +59,24 @@ static void reductions(void) {
     OK(dtrain_reduce(DTRAIN_WORLD, bytes, 1, DTRAIN_UINT8, DTRAIN_SUM, size - 1, NULL));
     CHECK(rank != size - 1 || bytes[0] == sum_of_ranks() + size);
 
+    // Of each type of integers, in memory that is long enough for all: 3, and 2 on the last rank.
+    const int integers[] = {DTRAIN_INT8,  DTRAIN_INT16,  DTRAIN_INT32,  DTRAIN_INT64,
+                            DTRAIN_UINT8, DTRAIN_UINT16, DTRAIN_UINT32, DTRAIN_UINT64};
+    int product = 1;
+    for (int i = 0; i < size; ++i) product *= i == size - 1 ? 2 : 3;
+    const int expected[][2] = {{DTRAIN_PRODUCT, product},
+                               {DTRAIN_BIT_AND, 2},
+                               {DTRAIN_BIT_OR, size > 1 ? 3 : 2},
+                               {DTRAIN_BIT_XOR, (size - 1) % 2 == 1 ? 1 : 2}};
+    for (int i = 0; i < 8; ++i)
+        for (int k = 0; k < 4; ++k) {
+            uint8_t value[8] = {rank == size - 1 ? 2 : 3, 0, 0, 0, 0, 0, 0, 0};  // little-endian
+            OK(dtrain_all_reduce(DTRAIN_WORLD, value, 1, integers[i], expected[k][0], NULL));
+            CHECK(value[0] == (uint8_t)expected[k][1]);
+        }
+    CHECK(dtrain_all_reduce(DTRAIN_WORLD, floats, 1, DTRAIN_FLOAT32, DTRAIN_BIT_OR, NULL) == DTRAIN_USAGE_ERROR);
+    CHECK(strstr(dtrain_last_error()->message, "bits are combined of integers only") != NULL);
+
     // 1.5 as bfloat16 and as float16
     const uint16_t halves[2] = {0x3FC0, 0x3E00};
     const int types[2] = {DTRAIN_BFLOAT16, DTRAIN_FLOAT16};

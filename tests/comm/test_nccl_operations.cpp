@@ -19,7 +19,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Reduction reductions[] = {Reduction::sum, Reduction::average, Reduction::min, Reduction::max};
+constexpr Reduction reductions[] = {Reduction::sum, Reduction::average, Reduction::min, Reduction::max,
+                                    Reduction::product};
 constexpr std::size_t counts[] = {0, 1, 7, 1025, 100'001};
 
 template <class T>
@@ -42,16 +43,21 @@ class OverNccl : public testing::Test {
     const std::size_t size = static_cast<std::size_t>(ranks);
 };
 
+/// The sum of a test's values does not fit.
+template <class T>
+constexpr bool wraps = std::is_integral_v<T> && (std::is_unsigned_v<T> || sizeof(T) == 1);
+
 template <class T>
 class NcclOperations : public OverNccl {};
-using Types = testing::Types<float, double, float16, bfloat16, std::int32_t, std::int64_t, std::uint8_t>;
+using Types = testing::Types<float, double, float16, bfloat16, std::int8_t, std::int32_t, std::int64_t,
+                             std::uint8_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(NcclOperations, Types);
 
 TYPED_TEST(NcclOperations, AllReduce) {
     for (const auto count : counts) {
         for (const auto reduction : reductions) {
             // NCCL divides the sum that has wrapped, MPI's back end the true one.
-            if (std::is_same_v<TypeParam, std::uint8_t> && reduction == Reduction::average) continue;
+            if (wraps<TypeParam> && reduction == Reduction::average) continue;
             auto expected = values_of<TypeParam>(this->me, count);
             GpuVector<TypeParam> on_gpu(expected);
             this->mpi.allreduce(std::span(expected), reduction);
@@ -65,7 +71,7 @@ TYPED_TEST(NcclOperations, AllReduce) {
 TYPED_TEST(NcclOperations, ReduceScatter) {
     for (const auto count : counts) {
         for (const auto reduction : reductions) {
-            if (std::is_same_v<TypeParam, std::uint8_t> && reduction == Reduction::average) continue;
+            if (wraps<TypeParam> && reduction == Reduction::average) continue;
             const auto own = values_of<TypeParam>(this->me, count * this->size);
             std::vector<TypeParam> expected(count);
             const GpuVector<TypeParam> in(own);
