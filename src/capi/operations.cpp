@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -221,6 +222,13 @@ int dtrain_receive(dtrain_comm comm, void* values, size_t bytes, int from, int t
     });
 }
 
+int dtrain_receive_any(dtrain_comm comm, void* values, size_t bytes, int tag, int* from,
+                       dtrain_request* request) {
+    return started(comm, request, [&](const Communicator& ranks) {
+        return ranks.start_receive_any(bytes_at(values, bytes), *from, tag);
+    });
+}
+
 int dtrain_test(dtrain_request* request, int* is_complete) {
     return guarded([&] {
         *is_complete = 0;
@@ -233,5 +241,16 @@ int dtrain_test(dtrain_request* request, int* is_complete) {
 int dtrain_wait(dtrain_request* request) {
     return guarded([&] {
         if (const auto ending = std::exchange(*request, 0); ending != 0) session().wait(ending);
+    });
+}
+
+int dtrain_wait_for(dtrain_request* request, double seconds, int* is_complete) {
+    return guarded([&] {
+        *is_complete = 0;
+        const auto waits_for = std::exchange(*request, 0);
+        if (waits_for != 0 && !session().wait_for(waits_for, std::chrono::duration<double>(seconds)))
+            *request = waits_for;
+        else
+            *is_complete = 1;
     });
 }

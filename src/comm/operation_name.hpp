@@ -11,9 +11,10 @@ namespace dtrain::comm {
 
 /// "allreduce": the name of the Communicator's function.
 constexpr std::string_view name_of(Operation operation) {
-    constexpr std::string_view names[] = {"barrier",    "allreduce", "reduce_scatter",   "reduce_shares",
-                                          "all_gather", "broadcast", "all_to_all",       "all_to_allv",
-                                          "send",       "receive",   "nccl_communicator"};
+    constexpr std::string_view names[] = {"barrier",    "allreduce", "reduce_scatter",    "reduce_shares",
+                                          "all_gather", "broadcast", "all_to_all",        "all_to_allv",
+                                          "send",       "receive",   "nccl_communicator", "receive_any",
+                                          "subset"};
     return names[static_cast<std::size_t>(operation)];
 }
 

@@ -4,6 +4,7 @@
 // (test_operations.cpp has its own oracle). The values are whole and small, so that every order of additions
 // gives the same bits. Runs at 1, 2 and 4 ranks: on a stand-in for NCCL and CUDA, and where there are GPUs on
 // these.
+#include <chrono>
 #include <cstring>
 
 #include <gmock/gmock.h>
@@ -241,6 +242,25 @@ TEST_F(OverNccl, PartsAndCopies) {
     EXPECT_EQ(others.on_host()[4999], 2.0F * static_cast<float>(ranks));
 }
 
+TEST_F(OverNccl, SubsetsAreMadeByTheirRanksAlone) {
+    const int last = ranks - 1;
+    if (me != 0 && me != last) return;
+    const auto ends = ranks > 1 ? nccl.subset(std::vector{last, 0}, 3) : nccl.subset(std::vector{0}, 3);
+    EXPECT_EQ(ends.rank(), me == last ? 0 : 1);
+    GpuVector<float> ones(std::vector<float>{1.0F});
+    ends.allreduce(ones.span());
+    EXPECT_EQ(ones.on_host()[0], static_cast<float>(ends.size()));
+}
+
+TEST_F(OverNccl, AWaitHasALimit) {
+    GpuVector<float> ones(std::vector<float>(100, 1.0F));
+    auto sum = nccl.start_allreduce(ones.span());
+    while (!sum.wait_for(std::chrono::milliseconds(1))) {
+    }
+    EXPECT_TRUE(sum.complete());
+    EXPECT_EQ(ones.on_host()[99], static_cast<float>(ranks));
+}
+
 TEST_F(OverNccl, AllocatedMemoryIsZeroedAndSummed) {
     const auto shared = nccl.allocate((1000 + static_cast<std::size_t>(me)) * sizeof(float));
     const auto values = shared.as<float>();
@@ -268,6 +288,14 @@ TEST_F(OverNccl, WhatNcclHasNotIsRefusedByName) {
     EXPECT_THAT(tests::message_of<NcclError>(
                     [&] { nccl.all_gather(std::span<const float>(values.span()), std::span(on_host)); }),
                 HasSubstr("all_gather between memory of the host and of the GPU"));
+    EXPECT_THAT(tests::message_of<NcclError>([&] { (void)nccl.receive_any(values.span()); }),
+                HasSubstr("NCCL has no receive_any"));
+    GpuVector<std::int32_t> integers(10);
+    EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.allreduce(integers.span(), Reduction::bit_xor); }),
+                HasSubstr("allreduce (bit_xor) of memory of the GPU: NCCL does not combine bits"));
+    GpuVector<std::uint16_t> narrow(10);
+    EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.allreduce(narrow.span()); }),
+                HasSubstr("allreduce of uint16 in memory of the GPU: NCCL has no integers of 16 bits"));
     EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.receive(values.span(), me); }),
                 HasSubstr("a message of a rank to itself"));
     nccl.barrier();  // life goes on
