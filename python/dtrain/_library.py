@@ -64,7 +64,7 @@ _FUNCTIONS = {
     "send": [c_int, c_void_p, c_size_t, c_int, c_int, c_void_p],
     "receive": [c_int, c_void_p, c_size_t, c_int, c_int, c_void_p],
     "receive_any": [c_int, c_void_p, c_size_t, c_int, c_void_p, c_void_p],
-    "wait_for": [c_void_p, c_double, POINTER(c_int)],
+    "wait_for": [c_void_p, c_double, c_void_p],
     "test": [c_void_p, POINTER(c_int)],
     "wait": [c_void_p],
     "allocate": [c_int, c_size_t, POINTER(c_uint64), POINTER(c_void_p)],
