@@ -4,6 +4,7 @@
 Oracle: values worked out by hand from the ranks' numbers.
 
     torch_operations.py INIT_METHOD CASE..."""
+import os
 import sys
 import time
 from datetime import timedelta
@@ -175,12 +176,12 @@ def groups():
 
 def again():
     """The group is destroyed and made anew."""
-    for number in range(3):
+    for _ in range(3):
         tensor = torch.ones(10)
         dist.all_reduce(tensor)
         assert (tensor == dist.get_world_size()).all()
         dist.destroy_process_group()
-        dist.init_process_group("dtrain", init_method=method(number))
+        dist.init_process_group("dtrain", init_method=method())
 
 
 def refused():
@@ -207,13 +208,11 @@ def times_out():
     else:
         time.sleep(3)
     print("named", flush=True)
-    sys.stdout.flush()
-    import os
     os._exit(0)
 
 
-def method(number=0):
-    return sys.argv[1].replace("NUMBER", str(number)) if "://" in sys.argv[1] else None
+def method():
+    return sys.argv[1] if "://" in sys.argv[1] else None
 
 
 def main():
