@@ -14,6 +14,7 @@
 #include "comm/call.hpp"
 #include "comm/captured_operations.hpp"
 #include "comm/failure_monitor.hpp"
+#include "comm/leaving.hpp"
 
 namespace dtrain {
 
@@ -45,6 +46,9 @@ class CommunicatorBackend {
 
     /// A duplicate that the caller frees. Collective. @throws Error if MPI is not running
     virtual MPI_Comm copy_for_mpi() = 0;
+
+    /// False when it is pointless to wait in a destructor for operations under way.
+    virtual bool may_wait() const { return !comm::leaves_alone(); }
 
     /// Null if the backend does not support them.
     virtual comm::CapturedOperations* captured_operations() { return nullptr; }

@@ -21,6 +21,7 @@
 #include "comm/own_comm.hpp"
 #include "comm/own_node_rank.hpp"
 #include "comm/own_world_size.hpp"
+#include "comm/peers.hpp"
 #include "comm/progress_thread.hpp"
 #include "comm/transport.hpp"
 
@@ -82,7 +83,7 @@ class MpiBackend final : public CommunicatorBackend {
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         const auto turn = take_turn();
         free_released();
-        throw_together<Error>(Communicator(self), Window::no_space(node_, bytes));
+        throw_together<Error>(Communicator(self), Window::no_space(MpiPeers(node_), bytes));
         const auto window = std::make_shared<Window>(node_, bytes);
         windows_.push_back(window);
         std::vector<std::span<std::byte>> parts(static_cast<std::size_t>(size()));

@@ -134,6 +134,7 @@ class NcclBackend final : public CommunicatorBackend {
     CapturedOperations* captured_operations() override { return &captured_; }
 
     std::unique_ptr<Transport> open_transport() override { return over_mpi_->open_transport(); }
+    bool may_wait() const override { return over_mpi_->may_wait(); }
     MPI_Comm copy_for_mpi() override { return over_mpi_->copy_for_mpi(); }
     std::unique_ptr<FailureMonitor> open_failure_monitor() override {
         return over_mpi_->open_failure_monitor();
