@@ -108,7 +108,7 @@ std::uint64_t OperationQueue::next_number() {
             if (progress()) backoff.renew();
             if (backoff.pass_moment()) continue;
             sleep({.what = Wait::For::requests}, backoff.waited());
-            check_deadline(backoff);
+            check_deadline(backoff.waited());
         }
     }
     return started_ = number;
