@@ -100,6 +100,10 @@ bool Mailbox::is_complete(Handle operation) const {
     return operations_.at(operation).is_complete;
 }
 
+int Mailbox::peer_of(Handle operation) const {
+    return operations_.at(operation).peer;
+}
+
 void Mailbox::finish(Handle operation) {
     const auto failure = operations_.extract(operation).mapped().failure;
     if (failure) std::rethrow_exception(failure);

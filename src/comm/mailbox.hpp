@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/call.hpp"
 #include "comm/frame_ring.hpp"
 #include "comm/other_memory.hpp"
 
@@ -26,7 +27,6 @@ namespace dtrain::comm {
 class Mailbox {
   public:
     using Handle = std::uint64_t;
-    static constexpr int any_rank = -1;
 
     static std::size_t bytes_of_a_rank(int ranks);
     /// @param parts by rank: bytes_of_a_rank(), zero at first, at a multiple of 64; they and `other_memory`
@@ -41,6 +41,8 @@ class Mailbox {
     /// Lets operations go on; true if one did.
     bool progress();
     bool is_complete(Handle operation) const;
+    /// The other rank of a complete operation.
+    int peer_of(Handle operation) const;
     /// Forgets an operation, which is complete. @throws Error if the message has another length than the
     /// buffer; MemoryGone
     void finish(Handle operation);

@@ -22,6 +22,7 @@
 #include "comm/operation_queue.hpp"
 #include "comm/peers.hpp"
 #include "comm/progress_thread.hpp"
+#include "comm/subset.hpp"
 #include "comm/window.hpp"
 
 namespace dtrain::comm {
@@ -29,6 +30,8 @@ namespace {
 
 // How long ranks that have all come to a collective call may take to meet in it.
 constexpr std::chrono::minutes meets_within{5};
+// Of messages between the ranks of a future subset: programs' tags are lower.
+constexpr int subset_tag = 1 << 20;
 
 std::size_t board_bytes() {
     return (NodeBoard::bytes_of_a_rank() + memory_page - 1) / memory_page * memory_page;
@@ -60,8 +63,9 @@ class NodeBackend final : public CommunicatorBackend {
                   .board = boards_,
                   .job_ranks = job_ranks_,
                   .why_gone = [this](int rank) { return ranks_.why_gone(rank); },
+                  .has_left = [this](int rank) { return ranks_.has_left(rank); },
                   .note_given_up = [this] { ranks_.note_given_up(); },
-                  .progress_messages = [this] { return mailbox_ && mailbox_->progress(); }},
+                  .progress_messages = [this] { return progress_messages(); }},
                  deadline) {
         auto boxes = boards_;
         for (auto& memory : boxes) memory += board_bytes();
@@ -77,8 +81,7 @@ class NodeBackend final : public CommunicatorBackend {
 
     Request start(const Call& call) override {
         const auto turn = take_turn();
-        if (call.operation == Operation::send || call.operation == Operation::receive)
-            return {this, start_message(call)};
+        if (is_message(call.operation)) return {this, start_message(call)};
         const auto number = start_collective(call);
         queue_.note_absence();
         return {this, number * 2};
@@ -86,8 +89,7 @@ class NodeBackend final : public CommunicatorBackend {
 
     void run(const Call& call) override {
         const auto turn = take_turn();
-        if (call.operation == Operation::send || call.operation == Operation::receive)
-            return wait(start_message(call));
+        if (is_message(call.operation)) return wait(start_message(call));
         queue_.wait(start_collective(call));
     }
 
@@ -106,8 +108,19 @@ class NodeBackend final : public CommunicatorBackend {
     void wait(std::uintptr_t handle) override {
         const auto turn = take_turn();
         if (handle % 2 == 0) return queue_.wait(handle / 2);
-        queue_.wait(messages_.at(handle / 2), is_complete(handle / 2));
+        queue_.wait_until(messages_.at(handle / 2), is_complete(handle / 2));
         finish(handle / 2);
+    }
+
+    bool wait_until(std::uintptr_t handle, Backoff::Clock::time_point end) override {
+        const auto turn = take_turn();
+        if (handle % 2 == 0) {
+            queue_.note_absence();
+            return queue_.wait_until(handle / 2, end);
+        }
+        if (!queue_.wait_until(messages_.at(handle / 2), is_complete(handle / 2), end)) return false;
+        finish(handle / 2);
+        return true;
     }
 
     bool may_wait() const override { return queue_.is_intact() && !is_broken(); }
@@ -144,6 +157,19 @@ class NodeBackend final : public CommunicatorBackend {
         return node_backend(part, std::move(job_ranks), deadline_);
     }
 
+    std::shared_ptr<CommunicatorBackend> subset(std::span<const int> ranks, int tag) override {
+        const auto turn = take_turn();
+        const auto answer = rank() == ranks.front() ? answer_others(ranks, tag) : ask_first(ranks, tag);
+        check_same_plan(answer.differing, ranks, tag);
+        NodeRanks part{.name = answer.name.data(),
+                       .rank = static_cast<int>(std::ranges::find(ranks, rank()) - ranks.begin()),
+                       .size = static_cast<int>(ranks.size()),
+                       .timeout = meets_within};
+        std::vector<int> job_ranks;
+        for (const int listed : ranks) job_ranks.push_back(job_ranks_[static_cast<std::size_t>(listed)]);
+        return node_backend(part, std::move(job_ranks), deadline_);
+    }
+
     std::unique_ptr<Transport> open_transport() override {
         return node_transport(meet_again(Mailbox::bytes_of_a_rank(size())));
     }
@@ -165,8 +191,11 @@ class NodeBackend final : public CommunicatorBackend {
         return queue_.start([&](std::uint64_t number) { return on_one_node(queue_, call, number); });
     }
 
+    /// Buffers of messages that were given up may no longer be there.
+    bool progress_messages() { return mailbox_ && queue_.is_intact() && mailbox_->progress(); }
+
     std::uintptr_t start_message(const Call& call) {
-        const auto message = call.operation == Operation::send
+        const auto message = call.operation == Operation::send || call.send != nullptr
                                  ? mailbox_->send(call.peer, call.tag, {call.send, call.count})
                                  : mailbox_->receive(call.peer, call.tag, {call.receive, call.count});
         messages_[message] = call;
@@ -182,6 +211,7 @@ class NodeBackend final : public CommunicatorBackend {
 
     void finish(Mailbox::Handle message) {
         const auto call = messages_.extract(message).mapped();
+        if (call.from != nullptr) *call.from = mailbox_->peer_of(message);
         try {
             mailbox_->finish(message);
         } catch (const MemoryGone&) {
@@ -207,6 +237,47 @@ class NodeBackend final : public CommunicatorBackend {
              .receive = to.data(),
              .count = sizeof(own)});
         return all;
+    }
+
+    /// What the first rank of a subset tells the others.
+    struct Answer {
+        int differing = no_rank;  // differing_rank()
+        std::array<char, 33> name{};
+    };
+
+    template <class T>
+    std::uintptr_t start_saying(const T& value, int to, int tag) {
+        return start_message({.operation = Operation::subset,
+                              .send = std::as_bytes(std::span(&value, 1)).data(),
+                              .count = sizeof(T),
+                              .peer = to,
+                              .tag = tag});
+    }
+
+    template <class T>
+    T hear(int from, int tag) {
+        T value;
+        wait(start_message({.operation = Operation::subset,
+                            .receive = std::as_writable_bytes(std::span(&value, 1)).data(),
+                            .count = sizeof(T),
+                            .peer = from,
+                            .tag = tag}));
+        return value;
+    }
+
+    Answer answer_others(std::span<const int> ranks, int tag) {
+        std::vector<SubsetPlan> plans{subset_plan(ranks, tag)};
+        for (const int other : ranks.subspan(1)) plans.push_back(hear<SubsetPlan>(other, subset_tag));
+        Answer answer{.differing = differing_rank(ranks, plans)};
+        random_id().copy(answer.name.data(), answer.name.size() - 1);
+        for (const int other : ranks.subspan(1)) wait(start_saying(answer, other, subset_tag));
+        return answer;
+    }
+
+    Answer ask_first(std::span<const int> ranks, int tag) {
+        const auto plan = subset_plan(ranks, tag);
+        wait(start_saying(plan, ranks.front(), subset_tag));
+        return hear<Answer>(ranks.front(), subset_tag);
     }
 
     std::unique_ptr<NodeRendezvous> meet_again(std::size_t bytes_of_a_rank) {

@@ -242,6 +242,10 @@ void NodeRendezvous::note_given_up() const {
     seat(rank()).has_given_up.store(1, std::memory_order_release);
 }
 
+bool NodeRendezvous::has_left(int rank) const {
+    return seat(rank).has_left.load(std::memory_order_acquire) != 0;
+}
+
 std::optional<std::string> NodeRendezvous::why_gone(int rank) const {
     const auto& other = seat(rank);
     if (other.has_come.load(std::memory_order_acquire) == 0 || rank == this->rank()) return std::nullopt;

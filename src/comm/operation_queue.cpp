@@ -75,6 +75,7 @@ OperationQueue::OperationQueue(QueueOnNode ranks, std::chrono::seconds deadline)
       destinations(sources.size()),
       world_ranks_(std::move(ranks.job_ranks)),
       why_gone_(std::move(ranks.why_gone)),
+      has_left_(std::move(ranks.has_left)),
       tell_given_up_(std::move(ranks.note_given_up)),
       progress_messages_(std::move(ranks.progress_messages)),
       crowded_(is_crowded(ranks.peers)),
@@ -189,6 +190,10 @@ bool OperationQueue::test(std::uint64_t number) {
 }
 
 void OperationQueue::wait(std::uint64_t number) {
+    wait_until(number, Backoff::Clock::time_point::max());
+}
+
+bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end) {
     if (completed_ < number) {
         board.note_waits(number, board.announcement(board.rank(), number).operation);
         Backoff backoff(crowded_);
@@ -198,12 +203,15 @@ void OperationQueue::wait(std::uint64_t number) {
             } else if (!backoff.pass_moment()) {
                 sleep(task(completed_ + 1).waits(), backoff.waited());
                 check_deadline(backoff);
+                if (Backoff::Clock::now() >= end) break;
             }
         }
         board.note_goes_on();
     }
-    if (failures_.empty()) return;
+    if (completed_ < number) return false;
+    if (failures_.empty()) return true;
     if (const auto failure = failures_.extract(number)) std::rethrow_exception(failure.mapped());
+    return true;
 }
 
 void OperationQueue::sleep(const Wait& wait, std::chrono::duration<double> waited) {
@@ -334,25 +342,36 @@ void OperationQueue::name_in_job(std::vector<MissingRank>& ranks) const {
 
 bool OperationQueue::test(MPI_Request& request, const Call& call) {
     int complete = 0;
-    const int code = MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+    MPI_Status status;
+    const int code = MPI_Test(&request, &complete, &status);
     check(code, std::string(name_of(call.operation)).c_str());
+    if (complete != 0 && call.from != nullptr) *call.from = status.MPI_SOURCE;
     progress();
     return complete != 0;
 }
 
 void OperationQueue::wait(MPI_Request& request, const Call& call) {
-    wait(call, [&] { return test(request, call); });
+    wait_until(request, call, Backoff::Clock::time_point::max());
 }
 
-void OperationQueue::wait(const Call& call, const std::function<bool()>& is_complete) {
+bool OperationQueue::wait_until(MPI_Request& request, const Call& call, Backoff::Clock::time_point end) {
+    return wait_until(
+        call, [&] { return test(request, call); }, end);
+}
+
+bool OperationQueue::wait_until(const Call& call, const std::function<bool()>& is_complete,
+                                Backoff::Clock::time_point end) {
     Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
-    while (!is_complete()) {
+    bool is_over = false;
+    while (!(is_over = is_complete())) {
         if (backoff.pass_moment()) continue;
         sleep({.what = Wait::For::requests}, backoff.waited());
         check_peer(call, backoff.waited(), is_complete);
+        if (Backoff::Clock::now() >= end) break;
     }
     board.note_goes_on();
+    return is_over;
 }
 
 bool OperationQueue::test(const Call& call, const std::function<bool()>& is_complete) {
@@ -362,26 +381,49 @@ bool OperationQueue::test(const Call& call, const std::function<bool()>& is_comp
     return is_complete();
 }
 
-/// Gives up if the message's other rank will not take part, or anybody has given up.
+/// Ranks without which the message cannot come: its other rank; of any rank those that did not go in order,
+/// or all.
+std::vector<MissingRank> OperationQueue::gone_for(const Call& message) const {
+    std::vector<MissingRank> ranks;
+    if (!why_gone_) return ranks;
+    for (int other = 0; other < size; ++other) {
+        if (other == rank || (message.peer != any_rank && message.peer != other)) continue;
+        auto why = why_gone_(other);
+        if (!why) continue;
+        ranks.push_back({other, std::move(*why)});
+    }
+    if (message.peer != any_rank || static_cast<int>(ranks.size()) == size - 1) return ranks;
+    std::erase_if(ranks, [this](const MissingRank& other) { return has_left_(other.rank); });
+    return ranks;
+}
+
+/// Gives up if ranks that the message needs will not take part, or anybody has given up.
 void OperationQueue::check_peer(const Call& call, std::chrono::duration<double> waited,
                                 const std::function<bool()>& is_complete) {
-    std::optional<std::string> why;
+    std::vector<MissingRank> away;
     if (why_gone_ && Backoff::Clock::now() >= next_look_) {
         next_look_ = Backoff::Clock::now() + looks_every;
-        why = why_gone_(call.peer);
-        // What a rank did before it ended may be all that is needed.
-        if (why && is_complete()) return;
+        away = gone_for(call);
     }
     const bool is_late = deadline_.count() > 0 && waited > deadline_;
-    if (!why && !is_late && !others_gave_up()) return;
-    if (!why && why_gone_) why = why_gone_(call.peer);
+    if (away.empty() && !is_late && !others_gave_up()) return;
+    // What others did before they gave up or ended may be all that is needed.
+    if (is_complete()) return;
+    if (away.empty()) away = gone_for(call);
     note_given_up();
-    auto away = side_channel_.missing(map, board, started_ + 1);
-    std::erase_if(away, [&](const MissingRank& other) { return other.rank != call.peer; });
-    if (why) away = {{call.peer, *why}};
+    auto behind = side_channel_.missing(map, board, started_ + 1);
+    if (away.empty()) {
+        std::erase_if(behind, [&](const MissingRank& other) {
+            return call.peer == any_rank ? other.rank == rank : other.rank != call.peer;
+        });
+        away = std::move(behind);
+    }
     if (away.empty()) away = gone(board.alarm());
     name_in_job(away);
-    throw reported(timeout(name_of(call.operation), started_, waited, std::move(away), rank), world_ranks_);
+    const auto name = name_of(call.operation);
+    throw reported(call.peer == any_rank ? timeout_of_any(name, started_, waited, std::move(away))
+                                         : timeout(name, started_, waited, std::move(away), rank),
+                   world_ranks_);
 }
 
 }  // namespace dtrain::comm

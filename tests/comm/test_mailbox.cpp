@@ -156,21 +156,21 @@ TEST_P(MailboxTest, HoldsBackWhatDoesNotFit) {
 }
 
 TEST_P(MailboxTest, GivesTheFirstMessageOfAnyRank) {
-    EXPECT_FALSE(boxes[0]->first_arrival(Mailbox::any_rank));
+    EXPECT_FALSE(boxes[0]->first_arrival(any_rank));
     const auto of_two = bytes_of(50'000, 2);
     const auto of_one = bytes_of(10, 1);
     const auto long_send = boxes[2]->send(0, 4, of_two);
     progress();
     boxes[1]->send(0, 4, of_one);
     progress();
-    const auto first = boxes[0]->first_arrival(Mailbox::any_rank);
+    const auto first = boxes[0]->first_arrival(any_rank);
     ASSERT_TRUE(first);
     EXPECT_EQ(first->from, 2);
     EXPECT_EQ(first->tag, 4);
     EXPECT_EQ(first->bytes, 50'000U);
     EXPECT_EQ(boxes[0]->first_arrival(1)->bytes, 10U);
     std::vector<std::byte> got(50'000);
-    const auto receive = boxes[0]->receive(Mailbox::any_rank, 4, got);
+    const auto receive = boxes[0]->receive(any_rank, 4, got);
     progress();
     ASSERT_TRUE(boxes[0]->is_complete(receive));
     EXPECT_TRUE(boxes[2]->is_complete(long_send));
@@ -178,8 +178,8 @@ TEST_P(MailboxTest, GivesTheFirstMessageOfAnyRank) {
     // Before anybody has sent.
     std::vector<std::byte> later(3);
     std::vector<std::byte> first_one(10);
-    boxes[0]->receive(Mailbox::any_rank, 4, first_one);
-    const auto waits = boxes[0]->receive(Mailbox::any_rank, 9, later);
+    boxes[0]->receive(any_rank, 4, first_one);
+    const auto waits = boxes[0]->receive(any_rank, 9, later);
     const auto sent = bytes_of(3, 9);
     boxes[1]->send(0, 9, sent);
     progress();
