@@ -47,6 +47,8 @@ _FUNCTIONS = {
     "comm_describe": [c_int, c_char_p, c_size_t],
     "comm_split": [c_int, c_int, c_int, POINTER(c_int)],
     "comm_group": [c_int, POINTER(c_int), c_size_t, POINTER(c_int)],
+    "node_comm_name": [c_char_p, c_size_t],
+    "node_comm": [c_char_p, c_int, c_int, c_double, POINTER(c_int)],
     "comm_set_timeout": [c_int, c_double],
     "comm_of": [c_int, POINTER(c_int), c_size_t, c_int, POINTER(c_int)],
     "comm_node_local": [c_int, POINTER(c_int)],
