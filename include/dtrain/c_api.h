@@ -51,11 +51,26 @@ enum dtrain_type {
     DTRAIN_BFLOAT16 = 3,
     DTRAIN_INT32 = 4,
     DTRAIN_INT64 = 5,
-    DTRAIN_UINT8 = 6
+    DTRAIN_UINT8 = 6,
+    DTRAIN_INT8 = 7,
+    DTRAIN_INT16 = 8,
+    DTRAIN_UINT16 = 9,
+    DTRAIN_UINT32 = 10,
+    DTRAIN_UINT64 = 11
 };
 
-/// How the ranks' values are combined: dtrain::Reduction. There are no products and no operations on bits.
-enum dtrain_reduction { DTRAIN_SUM = 0, DTRAIN_AVERAGE = 1, DTRAIN_MIN = 2, DTRAIN_MAX = 3 };
+/// How the ranks' values are combined: dtrain::Reduction. Bits are combined of integers only: otherwise
+/// DTRAIN_USAGE_ERROR, before anything is sent.
+enum dtrain_reduction {
+    DTRAIN_SUM = 0,
+    DTRAIN_AVERAGE = 1,
+    DTRAIN_MIN = 2,
+    DTRAIN_MAX = 3,
+    DTRAIN_PRODUCT = 4,
+    DTRAIN_BIT_AND = 5,
+    DTRAIN_BIT_OR = 6,
+    DTRAIN_BIT_XOR = 7
+};
 
 /// A communicator. Numbers of those that were freed are not used again.
 typedef int dtrain_comm;
@@ -145,6 +160,11 @@ int dtrain_comm_split(dtrain_comm comm, int color, int key, dtrain_comm* part);
 /// @param group receives DTRAIN_NO_COMM on ranks that are not listed
 int dtrain_comm_group(dtrain_comm comm, const int* ranks, size_t count, dtrain_comm* group);
 
+/// The same, but collective over the listed ranks only; the others do not call it. All pass the same list and
+/// tag. A listed rank that does not come in time is a DTRAIN_TIMEOUT.
+/// @param tag 0 to 32767; keeps groups apart that ranks make at the same time
+int dtrain_comm_of(dtrain_comm parent, const int* ranks, size_t count, int tag, dtrain_comm* group);
+
 /// A communicator of the ranks of this rank's node. Collective.
 int dtrain_comm_node_local(dtrain_comm comm, dtrain_comm* node);
 
@@ -206,11 +226,20 @@ int dtrain_send(dtrain_comm comm, const void* values, size_t bytes, int to, int 
 /// Receives a message of this length from this rank. @param tag 0 to 32767
 int dtrain_receive(dtrain_comm comm, void* values, size_t bytes, int from, int tag, dtrain_request* request);
 
+/// dtrain_receive() from whichever rank has sent a message of this length and tag.
+/// @param from receives the rank of the sender when the operation is complete, and stays valid until then
+int dtrain_receive_any(dtrain_comm comm, void* values, size_t bytes, int tag, int* from,
+                       dtrain_request* request);
+
 /// Progresses the operation. @param is_complete receives 1 once it is complete, and `request` is 0 then
 int dtrain_test(dtrain_request* request, int* is_complete);
 
 /// Waits until the operation is complete; `request` is 0 afterwards, also if it failed.
 int dtrain_wait(dtrain_request* request);
+
+/// dtrain_wait() for at most so many seconds, or some milliseconds more. @param is_complete receives 0 if the
+/// time was over first: the operation goes on, and `request` stays valid
+int dtrain_wait_for(dtrain_request* request, double seconds, int* is_complete);
 
 /// Memory that the ranks of a node share and for which operations are fastest: dtrain::SharedBuffer. Zeroed,
 /// aligned to 4096 bytes; ranks may ask for different lengths. It stays when `comm` is freed, until

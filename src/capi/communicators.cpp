@@ -69,6 +69,11 @@ int dtrain_comm_group(dtrain_comm comm, const int* ranks, size_t count, dtrain_c
         [&] { *group = dtrain::capi::group(session().communicator(comm), std::span(ranks, count)); });
 }
 
+int dtrain_comm_of(dtrain_comm parent, const int* ranks, size_t count, int tag, dtrain_comm* group) {
+    return guarded(
+        [&] { *group = session().add(session().communicator(parent).subset(std::span(ranks, count), tag)); });
+}
+
 int dtrain_comm_node_local(dtrain_comm comm, dtrain_comm* node) {
     return guarded([&] { *node = session().add(session().communicator(comm).node_local()); });
 }

@@ -16,6 +16,7 @@
 #include "base/error_file.hpp"
 #include "capi/buffers.hpp"
 #include "capi/guarded.hpp"
+#include "comm/backoff.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
@@ -120,6 +121,17 @@ void Session::wait(dtrain_request request) {
     if (request == 0) return;
     auto ended = under_way_.extract(find(request));
     for (auto& operation : ended.mapped().operations) operation.wait();
+}
+
+bool Session::wait_for(dtrain_request request, std::chrono::duration<double> limit) {
+    auto waiting = under_way_.extract(find(request));
+    const auto end = comm::time_after(limit);
+    for (auto& operation : waiting.mapped().operations)
+        if (!operation.wait_for(end - comm::Backoff::Clock::now())) {
+            under_way_.insert(std::move(waiting));
+            return false;
+        }
+    return true;
 }
 
 void Session::refuse_while_under_way(std::optional<dtrain_comm> comm) const {

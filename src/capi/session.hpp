@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,6 +41,8 @@ class Session {
     bool test(dtrain_request request);
     /// The request is gone afterwards, also if it failed.
     void wait(dtrain_request request);
+    /// False if the time was over first; else as wait().
+    bool wait_for(dtrain_request request, std::chrono::duration<double> limit);
 
     /// @throws UsageError if a request of this communicator has not been waited for; none: of any
     void refuse_while_under_way(std::optional<dtrain_comm> comm) const;

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <mpi.h>
 
 #include <dtrain/communicator.hpp>
 
+#include "comm/backoff.hpp"
 #include "comm/call.hpp"
 #include "comm/captured_operations.hpp"
 #include "comm/failure_monitor.hpp"
@@ -36,9 +38,13 @@ class CommunicatorBackend {
     /// True if the operation is complete; its handle is then no longer valid.
     virtual bool test(std::uintptr_t handle) = 0;
     virtual void wait(std::uintptr_t handle) = 0;
+    /// False if `end` came first: the operation goes on, and the handle stays valid.
+    virtual bool wait_until(std::uintptr_t handle, comm::Backoff::Clock::time_point end) = 0;
 
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
+    /// Collective over the listed ranks, of which this rank is one.
+    virtual std::shared_ptr<CommunicatorBackend> subset(std::span<const int> ranks, int tag) = 0;
 
     virtual std::unique_ptr<comm::Transport> open_transport() = 0;
     virtual std::unique_ptr<comm::FailureMonitor> open_failure_monitor() = 0;

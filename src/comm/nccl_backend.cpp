@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "comm/announced.hpp"
+#include "comm/defined_reduction.hpp"
 #include "comm/leaving.hpp"
 #include "comm/nccl_memory.hpp"
 #include "comm/nccl_queue.hpp"
@@ -24,6 +25,20 @@ bool is_exchange(const Call& call) {
 void refuse_what_nccl_has_not(const Call& call) {
     if (call.operation == Operation::reduce_shares)
         throw NcclError("NCCL has no reduce_shares: take reduce_scatter, or the communicator over MPI");
+    if (combines_bits(call.reduction))
+        throw NcclError(
+            fmt::format("{} ({}) of memory of the GPU: NCCL does not combine bits; take the "
+                        "communicator over MPI",
+                        name_of(call.operation), name_of(call.reduction)));
+    if (call.element == DataType::int16 || call.element == DataType::uint16)
+        throw NcclError(
+            fmt::format("{} of {} in memory of the GPU: NCCL has no integers of 16 bits; take "
+                        "the communicator over MPI, or int32",
+                        name_of(call.operation), to_string(call.element)));
+    if (call.operation == Operation::receive_any)
+        throw NcclError(
+            "NCCL has no receive_any: its messages have one sender; take receive, or the "
+            "communicator over MPI");
     if (call.tag != 0)
         throw NcclError(
             fmt::format("{} with tag {}: NCCL has no tags; messages between two ranks arrive in the "
@@ -92,7 +107,7 @@ class NcclBackend final : public CommunicatorBackend {
 
     Request start(const Call& call) override {
         if (call.operation != Operation::barrier) {
-            if (call.count == 0 && !is_exchange(call)) return {};
+            if (call.count == 0 && !is_exchange(call) && call.operation != Operation::receive_any) return {};
             if (is_on_host(call)) return over_mpi_->start(call);
         }
         refuse_what_nccl_has_not(call);
@@ -102,6 +117,9 @@ class NcclBackend final : public CommunicatorBackend {
     void run(const Call& call) override { start(call).wait(); }
     bool test(std::uintptr_t handle) override { return queue_.test(handle); }
     void wait(std::uintptr_t handle) override { queue_.wait(handle); }
+    bool wait_until(std::uintptr_t handle, Backoff::Clock::time_point end) override {
+        return queue_.wait_until(handle, end);
+    }
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         queue_.drain();
@@ -129,6 +147,14 @@ class NcclBackend final : public CommunicatorBackend {
         options.ids = 0;
         options.device = port_->device();
         return nccl_backend(mpi_.split(color, key), options, make_port_);
+    }
+
+    std::shared_ptr<CommunicatorBackend> subset(std::span<const int> ranks, int tag) override {
+        auto options = options_;
+        options.name = fmt::format("{}/{}-{}.{}", options_.name, ranks.front(), ranks.back(), tag);
+        options.ids = 0;
+        options.device = port_->device();
+        return nccl_backend(mpi_.subset(ranks, tag), options, make_port_);
     }
 
     CapturedOperations* captured_operations() override { return &captured_; }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/backoff.hpp"
 #include "comm/call.hpp"
 #include "comm/failure_monitor.hpp"
 #include "comm/nccl_port.hpp"
@@ -39,6 +40,8 @@ class NcclQueue {
     std::uint64_t start(const Call& call);
     bool test(std::uint64_t number);
     void wait(std::uint64_t number);
+    /// False if `end` came first.
+    bool wait_until(std::uint64_t number, Backoff::Clock::time_point end);
 
     /// Waits for all operations; afterwards the computing stream may be captured.
     void begin_capture();

@@ -164,6 +164,10 @@ bool OperationQueue::test(std::uint64_t number) {
 }
 
 void OperationQueue::wait(std::uint64_t number) {
+    wait_until(number, Backoff::Clock::time_point::max());
+}
+
+bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end) {
     if (completed_ < number) {
         board.note_waits(number, board.announcement(board.rank(), number).operation);
         Backoff backoff(crowded_);
@@ -173,12 +177,15 @@ void OperationQueue::wait(std::uint64_t number) {
             } else if (!backoff.pass_moment()) {
                 sleep(task(completed_ + 1).waits(), backoff.waited());
                 check_deadline(backoff);
+                if (Backoff::Clock::now() >= end) break;
             }
         }
         board.note_goes_on();
     }
-    if (failures_.empty()) return;
+    if (completed_ < number) return false;
+    if (failures_.empty()) return true;
     if (const auto failure = failures_.extract(number)) std::rethrow_exception(failure.mapped());
+    return true;
 }
 
 void OperationQueue::sleep(const Wait& wait, std::chrono::duration<double> waited) {
@@ -247,27 +254,43 @@ std::vector<MissingRank> OperationQueue::missing(std::uint64_t number) {
 
 bool OperationQueue::test(MPI_Request& request, const Call& call) {
     int complete = 0;
-    const int code = MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+    MPI_Status status;
+    const int code = MPI_Test(&request, &complete, &status);
     check(code, std::string(name_of(call.operation)).c_str());
+    if (complete != 0 && call.from != nullptr) *call.from = status.MPI_SOURCE;
     progress();
     return complete != 0;
 }
 
 void OperationQueue::wait(MPI_Request& request, const Call& call) {
+    wait_until(request, call, Backoff::Clock::time_point::max());
+}
+
+bool OperationQueue::wait_until(MPI_Request& request, const Call& call, Backoff::Clock::time_point end) {
     Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
     while (!test(request, call)) {
         if (backoff.pass_moment()) continue;
         sleep({.what = Wait::For::requests}, backoff.waited());
-        const auto waited = backoff.waited();
-        if (!is_too_late(waited)) continue;
-        note_broken();
-        auto away = missing(started_ + 1);
-        std::erase_if(away, [&](const MissingRank& other) { return other.rank != call.peer; });
-        throw reported(timeout(name_of(call.operation), started_, waited, std::move(away), rank),
-                       world_ranks_);
+        if (const auto waited = backoff.waited(); is_too_late(waited)) give_up_message(call, waited);
+        if (Backoff::Clock::now() < end) continue;
+        board.note_goes_on();
+        return false;
     }
     board.note_goes_on();
+    return true;
+}
+
+void OperationQueue::give_up_message(const Call& call, std::chrono::duration<double> waited) {
+    note_broken();
+    const auto name = name_of(call.operation);
+    auto away = missing(started_ + 1);
+    if (call.peer == any_rank) {
+        std::erase_if(away, [&](const MissingRank& other) { return other.rank == rank; });
+        throw reported(timeout_of_any(name, started_, waited, std::move(away)), world_ranks_);
+    }
+    std::erase_if(away, [&](const MissingRank& other) { return other.rank != call.peer; });
+    throw reported(timeout(name, started_, waited, std::move(away), rank), world_ranks_);
 }
 
 }  // namespace dtrain::comm

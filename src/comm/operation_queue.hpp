@@ -61,10 +61,13 @@ class OperationQueue {
     /// Both rethrow the operation's exception. @throws CommunicatorTimeout
     bool test(std::uint64_t number);
     void wait(std::uint64_t number);
+    /// False if `end` came first.
+    bool wait_until(std::uint64_t number, Backoff::Clock::time_point end);
 
     /// The same for a message to or from one rank, which is not part of the queue.
     bool test(MPI_Request& request, const Call& call);
     void wait(MPI_Request& request, const Call& call);
+    bool wait_until(MPI_Request& request, const Call& call, Backoff::Clock::time_point end);
 
     /// Progresses operations that can continue; true if one did.
     bool progress();
@@ -93,6 +96,7 @@ class OperationQueue {
     /// Throws for the operation at the front of the queue, or for the next one.
     [[noreturn]] void give_up(std::chrono::duration<double> waited);
     void check_others_wait();
+    [[noreturn]] void give_up_message(const Call& call, std::chrono::duration<double> waited);
     std::vector<MissingRank> missing(std::uint64_t number);
 
     std::array<Task, NodeBoard::ring> tasks_;

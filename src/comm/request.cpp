@@ -6,6 +6,7 @@
 #include <dtrain/request.hpp>
 
 #include "comm/backend.hpp"
+#include "comm/backoff.hpp"
 #include "comm/leaving.hpp"
 
 namespace dtrain {
@@ -31,6 +32,13 @@ Request::~Request() {
 
 bool Request::test() {
     if (backend_ != nullptr && backend_->test(handle_)) backend_ = nullptr;
+    return backend_ == nullptr;
+}
+
+bool Request::wait_for(std::chrono::duration<double> limit) {
+    if (limit.count() <= 0) return test();
+    auto* const backend = std::exchange(backend_, nullptr);
+    if (backend != nullptr && !backend->wait_until(handle_, comm::time_after(limit))) backend_ = backend;
     return backend_ == nullptr;
 }
 

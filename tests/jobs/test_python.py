@@ -16,7 +16,8 @@ from conftest import BUILD, PYTHON, ROOT, build_option
 from documents import all_blocks
 
 OPERATIONS = ROOT / "tests/jobs/python_operations.py"
-ALL = ["reductions", "numbers", "movements", "uneven", "messages", "objects", "groups", "shared_memory", "refused",
+ALL = ["reductions", "numbers", "movements", "uneven", "messages", "messages_of_any", "waits_with_a_limit", "objects",
+       "groups", "subsets", "shared_memory", "refused",
        "other_memory", "threads", "many_under_way", "finish_and_begin"]
 ENVIRONMENT = {"PYTHONPATH": ROOT / "python", "DTRAIN_LIBRARY": BUILD / "src/libdtrain.so", "CUDA_VISIBLE_DEVICES": ""}
 

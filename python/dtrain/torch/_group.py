@@ -14,7 +14,7 @@ from torch._C._distributed_c10d import AllreduceOptions, ProcessGroup, ReduceOp,
 from .._library import library
 from ._tensors import (REDUCIBLE, bytes_of, check_is_here, check_same_type, in_one_piece, joined, only, overlap, readable,
                        reduction_of, split, type_and_reduction, writable)
-from ._works import TURN, UnderWay, completed
+from ._works import TURN, UnderWay, completed, finish_all
 
 _MAX_TAG = 32767
 _SUM = ReduceOp.SUM
@@ -54,6 +54,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         self._rank = rank
         self._ranks = size
         self._handle = communicator
+        self._name = self._description = ""
         self._sequence = 0
         self._library = library()
         self._together: Optional[List[Work]] = None
@@ -68,6 +69,37 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def name(self) -> str:
         """ "dtrain" """
         return "dtrain"
+
+    # torch's C++ asks by one name, its Python by the other
+
+    def getGroupName(self) -> str:  # pylint: disable=invalid-name
+        """By which functional collectives find the group."""
+        return self._name
+
+    def setGroupName(self, name: str) -> None:  # pylint: disable=invalid-name
+        """Torch names its groups."""
+        self._name = name
+
+    def getGroupDesc(self) -> str:  # pylint: disable=invalid-name
+        """What the group is for."""
+        return self._description
+
+    def setGroupDesc(self, description: str) -> None:  # pylint: disable=invalid-name
+        """As new_group(group_desc=...) says it."""
+        self._description = description
+
+    _set_group_name = setGroupName
+    _set_group_desc = setGroupDesc
+
+    @property
+    def group_name(self) -> str:
+        """As getGroupName()."""
+        return self._name
+
+    @property
+    def group_desc(self) -> str:
+        """As getGroupDesc()."""
+        return self._description
 
     def set_timeout(self, timeout: timedelta) -> None:
         """How long operations wait for other ranks."""
@@ -91,6 +123,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """Frees the communicator. Collective."""
         if self._handle < 0:
             return
+        finish_all()
         with TURN:
             handle, self._handle = self._handle, -1
             if self._library.comm_free(handle):
