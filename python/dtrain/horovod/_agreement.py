@@ -46,7 +46,7 @@ def problem_of(requests: Mapping[int, Request], joined: Sequence[int]) -> str:
         for rank in ranks[1:]:
             other = value_of(requests[rank])
             if other != wanted:
-                return (f"{first.key}: the {what} is {_shown(wanted)} on rank {ranks[0]} and {_shown(other)} on rank {rank}: "
+                return (f"{first.key}: ranks differ in the {what}: {_shown(wanted)} on rank {ranks[0]}, {_shown(other)} on rank {rank}: "
                         "pass the same on all ranks")
     absent = [rank for rank in joined if rank not in requests]
     if absent and first.kind != ALLREDUCE:

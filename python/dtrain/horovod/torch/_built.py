@@ -58,8 +58,3 @@ def ddl_built() -> bool:
 def ccl_built() -> bool:
     """False: oneCCL is not used."""
     return False
-
-
-def gpu_available() -> bool:
-    """True if torch finds a GPU."""
-    return bool(torch.cuda.is_available())

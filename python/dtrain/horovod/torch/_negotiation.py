@@ -115,6 +115,7 @@ class Negotiation:
         while not self._matching.all_joined:
             self._go_on()
         self._has_joined = False
+        self._counts.clear()  # ranks without data have counted less
         return self._matching.end_join()
 
     def leave(self) -> None:
