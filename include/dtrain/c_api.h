@@ -37,7 +37,7 @@ enum dtrain_status {
     DTRAIN_USAGE_ERROR = 2,       ///< dtrain::UsageError: a value or a variable is not valid
     DTRAIN_MPI_ERROR = 3,         ///< dtrain::MpiError: a call of MPI failed
     DTRAIN_VERSION_MISMATCH = 4,  ///< dtrain::VersionMismatch: ranks run different versions of dtrain
-    DTRAIN_TIMEOUT = 5,           ///< dtrain::CommunicatorTimeout: other ranks did not come in time
+    DTRAIN_TIMEOUT = 5,           ///< dtrain::CommunicatorTimeout: other ranks did not come in time, or ended
     DTRAIN_NO_MEMORY = 6,         ///< std::bad_alloc
     DTRAIN_SPAWN_ERROR = 7,       ///< dtrain::SpawnError: a rank that was started failed
     DTRAIN_INTERNAL_ERROR = 8     ///< any other exception
@@ -168,8 +168,24 @@ int dtrain_comm_of(dtrain_comm parent, const int* ranks, size_t count, int tag, 
 /// A communicator of the ranks of this rank's node. Collective.
 int dtrain_comm_node_local(dtrain_comm comm, dtrain_comm* node);
 
+/// How long operations of this communicator wait for other ranks, from now on. At first it is
+/// DTRAIN_COMM_TIMEOUT. Not collective. @param seconds 0: without limit
+int dtrain_comm_set_timeout(dtrain_comm comm, double seconds);
+
 /// Frees a communicator other than DTRAIN_WORLD. Collective over its ranks. Nothing may be under way.
 int dtrain_comm_free(dtrain_comm comm);
+
+/// A fresh name for dtrain_node_comm() that nobody can guess. One rank makes it and passes it to the others.
+/// @param name receives it, terminated by 0 @param size of `name` in bytes: 33 at least
+int dtrain_node_comm_name(char* name, size_t size);
+
+/// A communicator of processes of one machine that calls no MPI: dtrain::node_communicator(). It needs no
+/// dtrain_init(), which may come before it, later or not at all; without one MPI is never initialised, and
+/// dtrain_finish() and the end of the process end these communicators alone. A rank whose process ends is a
+/// DTRAIN_TIMEOUT of the others that names it. Collective; dtrain_comm_free() of it is not.
+/// @param name what the ranks find each other by, the same on all: 1 to 200 letters, digits, "-", "_", "."
+/// @param timeout how long to wait for the other ranks, in seconds
+int dtrain_node_comm(const char* name, int rank, int size, double timeout, dtrain_comm* comm);
 
 /// Complete when all ranks have entered.
 int dtrain_barrier(dtrain_comm comm, dtrain_request* request);

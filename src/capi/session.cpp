@@ -31,6 +31,10 @@ std::unique_ptr<Session>& living() {
 
 pid_t owner = 0;
 
+UsageError not_initialised() {
+    return UsageError("dtrain is not initialised: call dtrain_init() (dtrain.init()) first");
+}
+
 void end_with_process(int status, void*) {
     const bool is_fork = ::getpid() != owner;
     if (!living() || is_fork) return;
@@ -46,11 +50,12 @@ void register_end() {
 
 }  // namespace
 
-Session::Session() {
+void Session::begin_world() {
+    if (has_world()) throw UsageError("dtrain was initialised already");
     if (comm::mpi_is_running())
-        communicators_.emplace_back(from_mpi(MPI_COMM_WORLD));
+        communicators_.front() = from_mpi(MPI_COMM_WORLD);
     else
-        communicators_.emplace_back(env_.emplace(0, nullptr).communicator());
+        communicators_.front() = env_.emplace(0, nullptr).communicator();
 }
 
 Session::~Session() {
@@ -61,6 +66,7 @@ const Communicator& Session::communicator(dtrain_comm comm) const {
     if (comm < 0 || comm >= std::ssize(communicators_))
         throw UsageError(fmt::format("communicator {}: there is none such", comm));
     const auto& found = communicators_[static_cast<std::size_t>(comm)];
+    if (!found && comm == DTRAIN_WORLD) throw not_initialised();
     if (!found) throw UsageError(fmt::format("communicator {} was freed", comm));
     return *found;
 }
@@ -141,7 +147,16 @@ void Session::refuse_while_under_way(std::optional<dtrain_comm> comm) const {
 }
 
 Session& session() {
-    if (!living()) throw UsageError("dtrain is not initialised: call dtrain_init() (dtrain.init()) first");
+    if (!living()) throw not_initialised();
+    return *living();
+}
+
+Session& session_or_new() {
+    if (!living()) {
+        living() = std::make_unique<Session>();
+        owner = ::getpid();
+        register_end();
+    }
     return *living();
 }
 
@@ -158,10 +173,13 @@ const char* dtrain_version(void) {
 
 int dtrain_init(void) {
     return guarded([] {
-        if (living()) throw dtrain::UsageError("dtrain was initialised already");
-        living() = std::make_unique<Session>();
-        dtrain::capi::owner = ::getpid();
-        dtrain::capi::register_end();
+        const bool is_new = !living();
+        try {
+            dtrain::capi::session_or_new().begin_world();
+        } catch (...) {
+            if (is_new) living().reset();
+            throw;
+        }
     });
 }
 
@@ -173,7 +191,7 @@ int dtrain_finish(void) {
 }
 
 int dtrain_is_initialised(void) {
-    return living() ? 1 : 0;
+    return living() && living()->has_world() ? 1 : 0;
 }
 
 void dtrain_abort(int status) {

@@ -14,14 +14,18 @@
 
 namespace dtrain::capi {
 
-/// What lives between dtrain_init() and dtrain_finish().
+/// What lives from the first function that needs it to dtrain_finish(): the communicator of all ranks from
+/// dtrain_init() on, and those that need none.
 class Session {
   public:
-    /// Collective, as is its end.
-    Session();
+    Session() : communicators_(1) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
     ~Session();
+
+    /// Collective, as is the end of a session with a world. @throws UsageError if it has one
+    void begin_world();
+    bool has_world() const { return communicators_.front().has_value(); }
 
     /// @throws UsageError if there is no such communicator
     const Communicator& communicator(dtrain_comm comm) const;
@@ -63,7 +67,10 @@ class Session {
     dtrain_request started_ = 0;
 };
 
-/// @throws UsageError without dtrain_init()
+/// @throws UsageError without dtrain_init() or a communicator that needs none
 Session& session();
+
+/// For what needs no dtrain_init().
+Session& session_or_new();
 
 }  // namespace dtrain::capi

@@ -16,6 +16,7 @@
 #include "comm/call.hpp"
 #include "comm/captured_operations.hpp"
 #include "comm/failure_monitor.hpp"
+#include "comm/leaving.hpp"
 
 namespace dtrain {
 
@@ -41,6 +42,8 @@ class CommunicatorBackend {
     /// False if `end` came first: the operation goes on, and the handle stays valid.
     virtual bool wait_until(std::uintptr_t handle, comm::Backoff::Clock::time_point end) = 0;
 
+    virtual void set_deadline(std::chrono::duration<double> deadline) = 0;  ///< 0: none
+
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
     /// Collective over the listed ranks, of which this rank is one.
@@ -51,6 +54,9 @@ class CommunicatorBackend {
 
     /// A duplicate that the caller frees. Collective. @throws Error if MPI is not running
     virtual MPI_Comm copy_for_mpi() = 0;
+
+    /// False when it is pointless to wait in a destructor for operations under way.
+    virtual bool may_wait() const { return !comm::leaves_alone(); }
 
     /// Null if the backend does not support them.
     virtual comm::CapturedOperations* captured_operations() { return nullptr; }

@@ -21,6 +21,7 @@
 #include "comm/own_comm.hpp"
 #include "comm/own_node_rank.hpp"
 #include "comm/own_world_size.hpp"
+#include "comm/peers.hpp"
 #include "comm/progress_thread.hpp"
 #include "comm/subset.hpp"
 #include "comm/transport.hpp"
@@ -86,15 +87,21 @@ class MpiBackend final : public CommunicatorBackend {
             return queue_.wait_until(handle / 2, end);
         }
         auto message = under_way_.extract(handle);
-        if (queue_.wait_until(message.mapped().request, message.mapped().call, end)) return true;
+        auto& [request, call, waited] = message.mapped();
+        if (queue_.wait_until(call, [&] { return queue_.test(request, call); }, end, waited)) return true;
         under_way_.insert(std::move(message));
         return false;
+    }
+
+    void set_deadline(std::chrono::duration<double> deadline) override {
+        const auto turn = take_turn();
+        queue_.set_deadline(deadline);
     }
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         const auto turn = take_turn();
         free_released();
-        throw_together<Error>(Communicator(self), Window::no_space(node_, bytes));
+        throw_together<Error>(Communicator(self), Window::no_space(MpiPeers(node_), bytes));
         const auto window = std::make_shared<Window>(node_, bytes);
         windows_.push_back(window);
         std::vector<std::span<std::byte>> parts(static_cast<std::size_t>(size()));
@@ -159,6 +166,7 @@ class MpiBackend final : public CommunicatorBackend {
     struct Message {
         MPI_Request request = MPI_REQUEST_NULL;
         Call call;
+        std::chrono::duration<double> waited{};
     };
 
     std::uint64_t start_collective(const Call& call) {

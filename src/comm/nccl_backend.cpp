@@ -121,6 +121,11 @@ class NcclBackend final : public CommunicatorBackend {
         return queue_.wait_until(handle, end);
     }
 
+    void set_deadline(std::chrono::duration<double> deadline) override {
+        over_mpi_->set_deadline(deadline);
+        queue_.set_deadline(deadline);
+    }
+
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         queue_.drain();
         memory_.free_released();
@@ -160,6 +165,7 @@ class NcclBackend final : public CommunicatorBackend {
     CapturedOperations* captured_operations() override { return &captured_; }
 
     std::unique_ptr<Transport> open_transport() override { return over_mpi_->open_transport(); }
+    bool may_wait() const override { return over_mpi_->may_wait(); }
     MPI_Comm copy_for_mpi() override { return over_mpi_->copy_for_mpi(); }
     std::unique_ptr<FailureMonitor> open_failure_monitor() override {
         return over_mpi_->open_failure_monitor();

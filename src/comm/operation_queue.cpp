@@ -13,6 +13,7 @@
 #include "comm/deadline.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/peers.hpp"
 #include "comm/progress_thread.hpp"
 
 namespace dtrain::comm {
@@ -33,6 +34,11 @@ std::vector<OperationQueue*>& groups() {
     return *all;
 }
 
+// How often a waiting rank looks for others that have ended.
+constexpr std::chrono::milliseconds looks_every{100};
+// A process gives back its memory shortly before the system says that it has ended.
+constexpr std::chrono::seconds ends_within{1};
+
 int rank_in(MPI_Comm communicator) {
     int rank = 0;
     check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
@@ -45,15 +51,35 @@ OperationQueue::OperationQueue(MPI_Comm all, MPI_Comm node, NodeMap where, std::
     : communicator(all),
       map(std::move(where)),
       board(node),
-      other_memory(node),
+      other_memory(MpiPeers(node)),
       rank(rank_in(all)),
       size(static_cast<int>(map.node_of.size())),
       sources(map.neighbours().size()),
       destinations(sources.size()),
       world_ranks_(world_ranks(all)),
-      crowded_(is_crowded(node)),
+      crowded_(is_crowded(MpiPeers(node))),
       deadline_(deadline),
       side_channel_(all, map) {
+    const auto turn = take_turn();
+    groups().push_back(this);
+}
+
+OperationQueue::OperationQueue(QueueOnNode ranks, std::chrono::seconds deadline)
+    : communicator(MPI_COMM_NULL),
+      map(make_node_map(std::vector<int>(ranks.board.size()), ranks.peers.rank())),
+      board(ranks.peers.rank(), ranks.board),
+      other_memory(ranks.peers),
+      rank(ranks.peers.rank()),
+      size(ranks.peers.size()),
+      sources(map.neighbours().size()),
+      destinations(sources.size()),
+      world_ranks_(std::move(ranks.job_ranks)),
+      why_gone_(std::move(ranks.why_gone)),
+      tell_given_up_(std::move(ranks.note_given_up)),
+      progress_messages_(std::move(ranks.progress_messages)),
+      crowded_(is_crowded(ranks.peers)),
+      deadline_(deadline),
+      side_channel_(MPI_COMM_NULL, map) {
     const auto turn = take_turn();
     groups().push_back(this);
 }
@@ -68,9 +94,7 @@ OperationQueue::~OperationQueue() {
 const std::vector<std::byte*>& OperationQueue::parts_of(const Window& window) {
     auto& parts = parts_[window.id()];
     if (parts.empty())
-        for (const int neighbour : map.neighbours())
-            parts.push_back(
-                window.part_of_world_rank(world_ranks_[static_cast<std::size_t>(neighbour)]).data());
+        for (const auto mark : other_memory.marks()) parts.push_back(window.part_of_process(mark).data());
     return parts;
 }
 
@@ -127,7 +151,7 @@ bool OperationQueue::is_over(const Wait& wait) {
 }
 
 bool OperationQueue::progress() {
-    bool any = false;
+    bool any = progress_messages_ && progress_messages_();
     while (works()) {
         auto& front = task(completed_ + 1);
         if (!front.done()) {
@@ -149,7 +173,8 @@ void OperationQueue::complete_front() {
             std::make_exception_ptr(MpiError(operation, std::exchange(request_error_, MPI_SUCCESS)));
         front.abandon();
     } else if (auto failure = front.failure()) {
-        failures_[number] = std::move(failure);
+        failures_[number] =
+            failure_of(board.announcement(board.rank(), number).operation, number, std::move(failure));
     }
     front = {};
     completed_ = number;
@@ -171,13 +196,18 @@ bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point
     if (completed_ < number) {
         board.note_waits(number, board.announcement(board.rank(), number).operation);
         Backoff backoff(crowded_);
+        auto before = std::exchange(waited_, {});  // by calls whose time was over
         while (completed_ < number) {
             if (progress()) {
                 backoff.renew();
+                before = {};
             } else if (!backoff.pass_moment()) {
                 sleep(task(completed_ + 1).waits(), backoff.waited());
-                check_deadline(backoff);
-                if (Backoff::Clock::now() >= end) break;
+                check_deadline(before + backoff.waited());
+                if (Backoff::Clock::now() >= end) {
+                    waited_ = before + backoff.waited();
+                    break;
+                }
             }
         }
         board.note_goes_on();
@@ -189,14 +219,14 @@ bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point
 }
 
 void OperationQueue::sleep(const Wait& wait, std::chrono::duration<double> waited) {
-    bool others_work = map.nodes() > 1 || waited < short_sleeps_for;
+    bool others_work = map.nodes() > 1 || progress_messages_ || waited < short_sleeps_for;
     for (auto* other : groups()) {
         if (other == this) continue;
         others_work = others_work || other->works();
         other->progress();
+        if (communicator == MPI_COMM_NULL) other->let_mpi_work();
     }
-    int arrived = 0;
-    check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    let_mpi_work();
     const auto max = others_work ? short_sleep : long_sleep;
     if (wait.what == Wait::For::come) {
         if (const auto missing = board.not_come(wait.value))
@@ -211,24 +241,81 @@ void OperationQueue::sleep(const Wait& wait, std::chrono::duration<double> waite
     }
 }
 
+void OperationQueue::let_mpi_work() const {
+    if (communicator == MPI_COMM_NULL || !mpi_is_running()) return;
+    int arrived = 0;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
+}
+
 bool OperationQueue::others_gave_up() {
     return board.alarm() != 0 || side_channel_.hears_alarm();
 }
 
 bool OperationQueue::is_too_late(std::chrono::duration<double> waited) {
-    return (deadline_.count() > 0 && waited > deadline_) || others_gave_up();
+    return (deadline_.count() > 0 && waited > deadline_) || others_gave_up() || have_ranks_gone();
 }
 
-void OperationQueue::check_deadline(const Backoff& backoff) {
-    if (const auto waited = backoff.waited(); is_too_late(waited)) give_up(waited);
+/// Ranks that will not finish this operation, because they have ended before it.
+std::vector<MissingRank> OperationQueue::gone(std::uint64_t number) const {
+    std::vector<MissingRank> ranks;
+    if (!why_gone_) return ranks;
+    for (int other = 0; other < size; ++other)
+        if (other != rank && board.whereabouts(other).finished < number)
+            if (const auto why = why_gone_(other); why && board.whereabouts(other).finished < number)
+                ranks.push_back({other, *why});
+    return ranks;
+}
+
+bool OperationQueue::have_ranks_gone() {
+    if (!why_gone_ || Backoff::Clock::now() < next_look_) return false;
+    next_look_ = Backoff::Clock::now() + looks_every;
+    return !gone(works() ? completed_ + 1 : started_).empty();
+}
+
+void OperationQueue::note_given_up() {
+    is_intact_ = false;
+    if (tell_given_up_) tell_given_up_();
+    if (communicator != MPI_COMM_NULL || mpi_is_running()) note_broken();
+}
+
+std::exception_ptr OperationQueue::failure_of(Operation operation, std::uint64_t number,
+                                              std::exception_ptr failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const MemoryGone& of) {
+        const auto end = Backoff::Clock::now() + ends_within;
+        while (why_gone_ && Backoff::Clock::now() < end) {
+            std::vector<MissingRank> ended;
+            if (auto why = why_gone_(of.rank()))
+                ended.push_back({of.rank(), std::move(*why)});
+            else if (board.alarm() != 0)  // it had given up because of another one
+                ended = gone(board.alarm());
+            if (!ended.empty()) {
+                note_given_up();
+                board.raise_alarm(number);
+                name_in_job(ended);
+                return std::make_exception_ptr(
+                    reported(timeout(name_of(operation), number, {}, std::move(ended), rank), world_ranks_));
+            }
+            std::this_thread::sleep_for(short_sleep);
+        }
+        return failure;
+    } catch (...) {
+        return failure;
+    }
+}
+
+void OperationQueue::check_deadline(std::chrono::duration<double> waited) {
+    // What the others did before they gave up or ended may be all that this operation needs.
+    if (is_too_late(waited) && !progress()) give_up(waited);
 }
 
 void OperationQueue::check_others_wait() {
-    if (others_gave_up()) give_up({});
+    if ((others_gave_up() || have_ranks_gone()) && !progress()) give_up({});
 }
 
 void OperationQueue::give_up(std::chrono::duration<double> waited) {
-    note_broken();
+    note_given_up();
     if (works()) {
         const auto number = completed_ + 1;
         const auto operation = board.announcement(board.rank(), number).operation;
@@ -243,13 +330,18 @@ void OperationQueue::give_up(std::chrono::duration<double> waited) {
     throw reported(timeout(name_of(operation), number, waited, missing(number), rank), world_ranks_);
 }
 
-/// Adds the rank's number in the job if it differs: that is the one used in reports.
 std::vector<MissingRank> OperationQueue::missing(std::uint64_t number) {
     auto missing = side_channel_.missing(map, board, number);
-    for (auto& [other, why] : missing)
+    if (auto ended = gone(number); !ended.empty()) missing = std::move(ended);
+    name_in_job(missing);
+    return missing;
+}
+
+/// Adds the rank's number in the job if it differs: that is the one used in reports.
+void OperationQueue::name_in_job(std::vector<MissingRank>& ranks) const {
+    for (auto& [other, why] : ranks)
         if (const int in_job = world_ranks_[static_cast<std::size_t>(other)]; in_job != other)
             why = fmt::format("rank {} of the job; {}", in_job, why);
-    return missing;
 }
 
 bool OperationQueue::test(MPI_Request& request, const Call& call) {
@@ -263,17 +355,24 @@ bool OperationQueue::test(MPI_Request& request, const Call& call) {
 }
 
 void OperationQueue::wait(MPI_Request& request, const Call& call) {
-    wait_until(request, call, Backoff::Clock::time_point::max());
+    wait(call, [&] { return test(request, call); });
 }
 
-bool OperationQueue::wait_until(MPI_Request& request, const Call& call, Backoff::Clock::time_point end) {
+void OperationQueue::wait(const Call& call, const std::function<bool()>& is_complete) {
+    std::chrono::duration<double> waited{};
+    wait_until(call, is_complete, Backoff::Clock::time_point::max(), waited);
+}
+
+bool OperationQueue::wait_until(const Call& call, const std::function<bool()>& is_complete,
+                                Backoff::Clock::time_point end, std::chrono::duration<double>& waited) {
     Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
-    while (!test(request, call)) {
+    while (!is_complete()) {
         if (backoff.pass_moment()) continue;
         sleep({.what = Wait::For::requests}, backoff.waited());
-        if (const auto waited = backoff.waited(); is_too_late(waited)) give_up_message(call, waited);
+        check_peer(call, waited + backoff.waited(), is_complete);
         if (Backoff::Clock::now() < end) continue;
+        waited += backoff.waited();
         board.note_goes_on();
         return false;
     }
@@ -281,15 +380,48 @@ bool OperationQueue::wait_until(MPI_Request& request, const Call& call, Backoff:
     return true;
 }
 
-void OperationQueue::give_up_message(const Call& call, std::chrono::duration<double> waited) {
-    note_broken();
+bool OperationQueue::test(const Call& call, const std::function<bool()>& is_complete) {
+    if (is_complete()) return true;
+    progress();
+    check_peer(call, {}, is_complete);
+    return is_complete();
+}
+
+/// Why the message's other rank will not take part; of a message from any rank, why none will.
+std::optional<std::string> OperationQueue::why_peer_gone(const Call& call) const {
+    if (!why_gone_) return std::nullopt;
+    if (call.peer != any_rank) return why_gone_(call.peer);
+    std::optional<std::string> why;
+    for (int other = 0; other < size; ++other)
+        if (other != rank && !(why = why_gone_(other))) return std::nullopt;
+    return why;
+}
+
+/// Gives up if the message's other rank will not take part, or anybody has given up.
+void OperationQueue::check_peer(const Call& call, std::chrono::duration<double> waited,
+                                const std::function<bool()>& is_complete) {
+    std::optional<std::string> why;
+    if (why_gone_ && Backoff::Clock::now() >= next_look_) {
+        next_look_ = Backoff::Clock::now() + looks_every;
+        why = why_peer_gone(call);
+        // What a rank did before it ended may be all that is needed.
+        if (why && is_complete()) return;
+    }
+    const bool is_late = deadline_.count() > 0 && waited > deadline_;
+    if (!why && !is_late && !others_gave_up()) return;
+    if (!why) why = why_peer_gone(call);
+    note_given_up();
+    auto away = side_channel_.missing(map, board, started_ + 1);
     const auto name = name_of(call.operation);
-    auto away = missing(started_ + 1);
     if (call.peer == any_rank) {
         std::erase_if(away, [&](const MissingRank& other) { return other.rank == rank; });
+        name_in_job(away);
         throw reported(timeout_of_any(name, started_, waited, std::move(away)), world_ranks_);
     }
     std::erase_if(away, [&](const MissingRank& other) { return other.rank != call.peer; });
+    if (why) away = {{call.peer, *why}};
+    if (away.empty()) away = gone(board.alarm());
+    name_in_job(away);
     throw reported(timeout(name, started_, waited, std::move(away), rank), world_ranks_);
 }
 

@@ -7,7 +7,6 @@
 
 #include "comm/backend.hpp"
 #include "comm/backoff.hpp"
-#include "comm/leaving.hpp"
 
 namespace dtrain {
 
@@ -22,7 +21,7 @@ Request& Request::operator=(Request&& other) noexcept {
 }
 
 Request::~Request() {
-    if (backend_ == nullptr || comm::leaves_alone() || std::uncaught_exceptions() > 0) return;
+    if (backend_ == nullptr || !backend_->may_wait() || std::uncaught_exceptions() > 0) return;
     try {
         wait();
     } catch (const Error&) {

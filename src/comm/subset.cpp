@@ -33,13 +33,45 @@ Plan plan_of(std::span<const int> ranks, int tag) {
     return plan;
 }
 
-/// Messages of a few bytes whose memory must stay until they are complete, or given up.
-class Meeting {
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+
+template <class T>
+std::span<std::byte> bytes_of(T& value) {
+    return std::as_writable_bytes(std::span(&value, 1));
+}
+
+/// The first rank of the list compares all plans and tells the others the place of the first one that differs
+/// from its own, or 0.
+std::int64_t compare(MeetingMessages& messages, std::span<const int> ranks, const Plan& own) {
+    std::vector<Plan> plans(ranks.size(), own);
+    for (std::size_t i = 1; i < ranks.size(); ++i) messages.receive(bytes_of(plans[i]), ranks[i]);
+    messages.wait();
+    const auto other = std::ranges::find_if(plans, [&](const Plan& plan) { return plan != own; });
+    const std::int64_t differs = other == plans.end() ? 0 : other - plans.begin();
+    for (const int rank : ranks.subspan(1)) messages.send(bytes_of(differs), rank);
+    messages.wait();
+    return differs;
+}
+
+std::int64_t ask(MeetingMessages& messages, int first, const Plan& own) {
+    std::int64_t differs = 0;
+    messages.send(bytes_of(own), first);
+    messages.receive(bytes_of(differs), first);
+    messages.wait();
+    return differs;
+}
+
+class MpiMeetingMessages final : public MeetingMessages {
   public:
-    Meeting(OperationQueue& queue, std::size_t messages) : queue_(queue) { requests_.reserve(messages); }
-    Meeting(const Meeting&) = delete;
-    Meeting& operator=(const Meeting&) = delete;
-    ~Meeting() {
+    MpiMeetingMessages(OperationQueue& queue, std::size_t ranks) : queue_(queue) {
+        requests_.reserve(2 * ranks);
+    }
+    MpiMeetingMessages(const MpiMeetingMessages&) = delete;
+    MpiMeetingMessages& operator=(const MpiMeetingMessages&) = delete;
+    ~MpiMeetingMessages() override {
         for (auto& [request, peer] : requests_)
             if (request != MPI_REQUEST_NULL) {
                 MPI_Cancel(&request);
@@ -47,19 +79,19 @@ class Meeting {
             }
     }
 
-    template <class T>
-    void send(const T& value, int to) {
-        check(MPI_Isend(&value, sizeof(T), MPI_BYTE, to, meeting_tag, queue_.communicator, next(to)),
+    void send(std::span<const std::byte> value, int to) override {
+        check(MPI_Isend(value.data(), static_cast<int>(value.size()), MPI_BYTE, to, meeting_tag,
+                        queue_.communicator, next(to)),
               "MPI_Isend");
     }
 
-    template <class T>
-    void receive(T& value, int from) {
-        check(MPI_Irecv(&value, sizeof(T), MPI_BYTE, from, meeting_tag, queue_.communicator, next(from)),
+    void receive(std::span<std::byte> value, int from) override {
+        check(MPI_Irecv(value.data(), static_cast<int>(value.size()), MPI_BYTE, from, meeting_tag,
+                        queue_.communicator, next(from)),
               "MPI_Irecv");
     }
 
-    void wait() {
+    void wait() override {
         for (auto& [request, peer] : requests_)
             queue_.wait(request, {.operation = Operation::subset, .peer = peer});
         requests_.clear();
@@ -77,30 +109,6 @@ class Meeting {
     std::vector<Message> requests_;
 };
 
-/// The first rank of the list compares all plans and tells the others the place of the first one that differs
-/// from its own, or 0.
-std::int64_t compare(OperationQueue& queue, std::span<const int> ranks, const Plan& own) {
-    std::vector<Plan> plans(ranks.size(), own);
-    std::int64_t differs = 0;
-    Meeting meeting(queue, ranks.size());
-    for (std::size_t i = 1; i < ranks.size(); ++i) meeting.receive(plans[i], ranks[i]);
-    meeting.wait();
-    const auto other = std::ranges::find_if(plans, [&](const Plan& plan) { return plan != own; });
-    if (other != plans.end()) differs = other - plans.begin();
-    for (const int rank : ranks.subspan(1)) meeting.send(differs, rank);
-    meeting.wait();
-    return differs;
-}
-
-std::int64_t ask(OperationQueue& queue, int first, const Plan& own) {
-    std::int64_t differs = 0;
-    Meeting meeting(queue, 2);
-    meeting.send(own, first);
-    meeting.receive(differs, first);
-    meeting.wait();
-    return differs;
-}
-
 }  // namespace
 
 void check_subset(std::span<const int> ranks, int rank, int size) {
@@ -116,16 +124,21 @@ void check_subset(std::span<const int> ranks, int rank, int size) {
         throw UsageError(fmt::format("subset without rank {}, which called it: only listed ranks do", rank));
 }
 
-void meet(OperationQueue& queue, std::span<const int> ranks, int tag) {
+void meet(MeetingMessages& messages, std::span<const int> ranks, int rank, int tag) {
     const auto own = plan_of(ranks, tag);
     const int first = ranks.front();
-    const auto differs = queue.rank == first ? compare(queue, ranks, own) : ask(queue, first, own);
+    const auto differs = rank == first ? compare(messages, ranks, own) : ask(messages, first, own);
     if (differs == 0) return;
     const auto place = std::min<std::size_t>(static_cast<std::size_t>(differs), ranks.size() - 1);
     throw Error(
         fmt::format("subset: rank {} passes another list of ranks, or another tag, than rank {} does; "
                     "all listed ranks must pass the same (here: {} ranks, tag {})",
                     ranks[place], first, ranks.size(), tag));
+}
+
+void meet(OperationQueue& queue, std::span<const int> ranks, int tag) {
+    MpiMeetingMessages messages(queue, ranks.size());
+    meet(messages, ranks, queue.rank, tag);
 }
 
 MPI_Comm communicator_of(MPI_Comm parent, std::span<const int> ranks, int tag) {

@@ -101,6 +101,15 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """As getGroupDesc()."""
         return self._description
 
+    supports_coalescing = False  # operations need not be one call to be fast
+    supports_splitting = False
+
+    def _get_backend(self, device: Any) -> Any:
+        """Of a kind of device."""
+        if torch.device(device).type == "cpu":
+            return self
+        return super()._get_backend(device)
+
     def set_timeout(self, timeout: timedelta) -> None:
         """How long operations wait for other ranks."""
         with TURN:
