@@ -24,6 +24,7 @@ from ._optimizer import DistributedOptimizer
 from ._process_sets import ProcessSet, add_process_set, global_process_set, remove_process_set
 from ._scaling import Reduction
 from ._state import broadcast_optimizer_state, broadcast_parameters
+from ._timeline import start_timeline, stop_timeline
 from ._world import (cross_rank, cross_size, init, is_homogeneous, is_initialized, local_rank, local_size, rank, shutdown,
                      size)
 from .compression import Compression
@@ -40,4 +41,5 @@ __all__ = ["Adasum", "Average", "Compression", "DistributedOptimizer", "Duplicat
            "grouped_allreduce_async", "grouped_allreduce_async_", "grouped_reducescatter", "grouped_reducescatter_async",
            "init", "is_homogeneous", "is_initialized", "join", "local_rank", "local_size", "mpi_built", "mpi_enabled",
            "mpi_threads_supported", "nccl_built", "poll", "rank", "reducescatter", "reducescatter_async",
-           "remove_process_set", "rocm_built", "shutdown", "size", "sparse_allreduce_async", "synchronize"]
+           "remove_process_set", "rocm_built", "shutdown", "size", "sparse_allreduce_async",
+           "start_timeline", "stop_timeline", "synchronize"]

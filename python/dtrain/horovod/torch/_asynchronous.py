@@ -65,7 +65,7 @@ def sparse_allreduce_async(tensor: torch.Tensor, name: str, op: Any,
         of_all, where = synchronize(values), synchronize(indices)
         if reduction is Reduction.Average:
             of_all = of_all / process_set.size()
-        return torch.sparse_coo_tensor(where.t(), of_all, tensor.shape)
+        return torch.sparse_coo_tensor(where.t(), of_all, tensor.shape, check_invariants=False)
 
     return result
 

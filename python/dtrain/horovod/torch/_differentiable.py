@@ -32,8 +32,9 @@ class _AllGather(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, process_set: ProcessSet, name: Optional[str], *tensors: torch.Tensor) -> Any:
         ctx.process_set = process_set
+        gathered = synchronize(asynchronous.grouped_allgather_async(tensors, name, process_set))
         ctx.rows = [tensor.shape[0] for tensor in tensors]
-        return tuple(synchronize(asynchronous.grouped_allgather_async(tensors, name, process_set)))
+        return tuple(gathered)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
@@ -61,8 +62,8 @@ class _AllToAll(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor, splits: Any, name: Optional[str], process_set: ProcessSet) -> Any:
         ctx.process_set = process_set
-        ctx.rows = tensor.shape[0]
         output, received = synchronize(asynchronous.alltoall_async(tensor, splits, name, process_set))
+        ctx.rows = tensor.shape[0]
         ctx.received = received
         ctx.mark_non_differentiable(received)
         return output, received
