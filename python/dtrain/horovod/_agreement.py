@@ -46,8 +46,8 @@ def problem_of(requests: Mapping[int, Request], joined: Sequence[int]) -> str:
         for rank in ranks[1:]:
             other = value_of(requests[rank])
             if other != wanted:
-                return (f"{first.key}: ranks differ in the {what}: {_shown(wanted)} on rank {ranks[0]}, {_shown(other)} on rank {rank}: "
-                        "pass the same on all ranks")
+                return (f"{first.key}: ranks differ in the {what}: {_shown(wanted)} on rank {ranks[0]}, {_shown(other)} on "
+                        f"rank {rank}: pass the same on all ranks")
     absent = [rank for rank in joined if rank not in requests]
     if absent and first.kind != ALLREDUCE:
         return (f"{first.key}: rank {absent[0]} has joined, and only allreduce goes on without data of a rank: call join() "

@@ -182,6 +182,14 @@ def many_at_once():
     assert all(hvd.synchronize(handle).tolist() == [ranks, ranks] for handle in handles)
 
 
+def optimizer_of(process_set, members):
+    weight = torch.zeros(1, requires_grad=True)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD([weight], lr=1.0), process_set=process_set)
+    (weight * rank).sum().backward()
+    optimizer.step()
+    same([weight], [torch.tensor([-sum(members) / len(members)])])
+
+
 def sets():
     """A rank that waits in one process set answers those of others."""
     everyone, pair = hvd.global_process_set, hvd.add_process_set([0, 1])
@@ -193,6 +201,9 @@ def sets():
         assert hvd.allreduce(torch.ones(1), name="all", op=hvd.Sum, process_set=everyone).item() == ranks
         if pair.included():
             assert hvd.allreduce(torch.ones(1), op=hvd.Sum, process_set=pair).item() == 2
+    if pair.included():
+        optimizer_of(pair, [0, 1])
+    optimizer_of(everyone, range(ranks))
     assert hvd.remove_process_set(pair) and not hvd.remove_process_set(everyone)
     try:
         hvd.barrier(pair)

@@ -15,8 +15,6 @@ from ._asynchronous import grouped_allreduce_async_, sparse_allreduce_async, syn
 from ._process_sets import ProcessSet
 from ._scaling import Reduction
 
-_exchanges = 0
-
 
 class _Bucket:
     def __init__(self, parameters: List[torch.Tensor]):
@@ -33,9 +31,7 @@ class GradientExchange:
                  compression: Any, op: Reduction, factors: Tuple[float, float], sparse_as_dense: bool,
                  process_set: ProcessSet):
         """@param passes backward passes whose gradients are added up first"""
-        global _exchanges  # pylint: disable=global-statement
-        _exchanges += 1
-        self._number = _exchanges
+        self._number = process_set.next_optimizer()
         self._names = names
         self._buckets = [_Bucket(list(parameters)) for parameters in buckets]
         self._of = {parameter: bucket for bucket in self._buckets for parameter in bucket.parameters}

@@ -19,7 +19,8 @@ class ProcessSet:
         try:
             ranks = sorted(ranks_or_comm)
         except TypeError:
-            raise ValueError(f"ProcessSet({ranks_or_comm!r}): pass a list of ranks; communicators of mpi4py are not taken") from None
+            raise ValueError(f"ProcessSet({ranks_or_comm!r}): pass a list of ranks; a communicator of mpi4py is not "
+                             "taken") from None
         wrong = [rank for rank in ranks if not isinstance(rank, int)]
         if wrong:
             raise ValueError(f"ProcessSet: {wrong[0]!r} is no rank: pass a list of ints")
@@ -27,6 +28,7 @@ class ProcessSet:
         self.ranks: Optional[List[int]] = ranks
         self.mpi_comm = None  # Horovod's; here always None
         self._negotiation: Optional[Negotiation] = None
+        self._optimizers = 0
 
     def size(self) -> Optional[int]:
         """Number of ranks; None before the set can be used."""
@@ -52,6 +54,11 @@ class ProcessSet:
         if self._negotiation is None:
             raise ValueError(f"rank {dist.get_rank()} is not in {self}: only its ranks call operations for it")
         return self._negotiation
+
+    def next_optimizer(self) -> int:
+        """The number of a new optimizer of this set: the same on its ranks, which make them in the same order."""
+        self._optimizers += 1
+        return self._optimizers
 
     def __str__(self) -> str:
         return f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks}, mpi_comm=None)"
@@ -80,7 +87,8 @@ _backend: Optional[str] = None
 
 
 def open_global(backend: Optional[str]) -> None:
-    """The set of all ranks of torch's default group. Collective. @param backend of all sets; None: that of the default group"""
+    """The set of all ranks of torch's default group. Collective.
+    @param backend of all sets; None: that of the default group"""
     global _next, _backend  # pylint: disable=global-statement
     _next, _backend = 1, backend
     global_process_set._open(0, list(range(dist.get_world_size())), backend)
