@@ -193,8 +193,7 @@ std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
 
 void Communicator::set_timeout(std::chrono::duration<double> timeout) const {
     if (!(timeout.count() >= 0))
-        throw UsageError(
-            fmt::format("timeout of {} seconds: it is 0 (none) or more", timeout.count()));
+        throw UsageError(fmt::format("timeout of {} seconds: it is 0 (none) or more", timeout.count()));
     backend_->set_deadline(timeout);
 }
 

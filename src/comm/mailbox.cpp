@@ -109,11 +109,6 @@ void Mailbox::finish(Handle operation) {
     if (failure) std::rethrow_exception(failure);
 }
 
-void Mailbox::forget(Handle operation) {
-    std::erase(wanting_, operation);
-    operations_.erase(operation);
-}
-
 std::optional<Mailbox::Arrival> Mailbox::first_arrival(int from) const {
     std::optional<Arrival> first;
     std::uint64_t order = 0;
@@ -154,8 +149,7 @@ bool Mailbox::push(int to) {
         const auto room = out.room();
         if (!room || *room < content.size()) break;
         out.write(head, content);
-        if (const auto sent = operations_.find(completes); sent != operations_.end())
-            sent->second.is_complete = true;
+        if (completes != 0) operations_.at(completes).is_complete = true;
         outgoing.pop_front();
         --unsent_;
         any = true;

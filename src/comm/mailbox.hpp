@@ -27,7 +27,6 @@ namespace dtrain::comm {
 class Mailbox {
   public:
     using Handle = std::uint64_t;
-    static constexpr int any_rank = comm::any_rank;
 
     static std::size_t bytes_of_a_rank(int ranks);
     /// @param parts by rank: bytes_of_a_rank(), zero at first, at a multiple of 64; they and `other_memory`
@@ -42,14 +41,11 @@ class Mailbox {
     /// Lets operations go on; true if one did.
     bool progress();
     bool is_complete(Handle operation) const;
-    /// The other rank; of a complete receive() from any_rank the one that sent.
+    /// The other rank of a complete operation.
     int peer_of(Handle operation) const;
     /// Forgets an operation, which is complete. @throws Error if the message has another length than the
     /// buffer; MemoryGone
     void finish(Handle operation);
-    /// Gives up a receive() that no message has come for: nothing is written into its memory any more. Of a
-    /// send() nothing changes but that nobody asks for it.
-    void forget(Handle operation);
 
     /// A message that no receive() has asked for.
     struct Arrival {

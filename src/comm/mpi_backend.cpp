@@ -87,8 +87,7 @@ class MpiBackend final : public CommunicatorBackend {
             return queue_.wait_until(handle / 2, end);
         }
         auto message = under_way_.extract(handle);
-        auto& [request, call, waited] = message.mapped();
-        if (queue_.wait_until(call, [&] { return queue_.test(request, call); }, end, waited)) return true;
+        if (queue_.wait_until(message.mapped().request, message.mapped().call, end)) return true;
         under_way_.insert(std::move(message));
         return false;
     }
@@ -166,7 +165,6 @@ class MpiBackend final : public CommunicatorBackend {
     struct Message {
         MPI_Request request = MPI_REQUEST_NULL;
         Call call;
-        std::chrono::duration<double> waited{};
     };
 
     std::uint64_t start_collective(const Call& call) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -31,7 +30,8 @@ namespace {
 
 // How long ranks that have all come to a collective call may take to meet in it.
 constexpr std::chrono::minutes meets_within{5};
-constexpr int meeting_tag = 32768;  // one more than those of programs
+// Of messages between the ranks of a future subset: programs' tags are lower.
+constexpr int subset_tag = 1 << 20;
 
 std::size_t board_bytes() {
     return (NodeBoard::bytes_of_a_rank() + memory_page - 1) / memory_page * memory_page;
@@ -63,8 +63,9 @@ class NodeBackend final : public CommunicatorBackend {
                   .board = boards_,
                   .job_ranks = job_ranks_,
                   .why_gone = [this](int rank) { return ranks_.why_gone(rank); },
+                  .has_left = [this](int rank) { return ranks_.has_left(rank); },
                   .note_given_up = [this] { ranks_.note_given_up(); },
-                  .progress_messages = [this] { return mailbox_ && mailbox_->progress(); }},
+                  .progress_messages = [this] { return progress_messages(); }},
                  deadline) {
         auto boxes = boards_;
         for (auto& memory : boxes) memory += board_bytes();
@@ -98,7 +99,8 @@ class NodeBackend final : public CommunicatorBackend {
             queue_.note_absence();
             return queue_.test(handle / 2);
         }
-        if (!queue_.test(messages_.at(handle / 2).call, is_complete(handle / 2))) return false;
+        const auto& call = messages_.at(handle / 2);
+        if (!queue_.test(call, is_complete(handle / 2))) return false;
         finish(handle / 2);
         return true;
     }
@@ -106,7 +108,7 @@ class NodeBackend final : public CommunicatorBackend {
     void wait(std::uintptr_t handle) override {
         const auto turn = take_turn();
         if (handle % 2 == 0) return queue_.wait(handle / 2);
-        queue_.wait(messages_.at(handle / 2).call, is_complete(handle / 2));
+        queue_.wait(messages_.at(handle / 2), is_complete(handle / 2));
         finish(handle / 2);
     }
 
@@ -116,18 +118,17 @@ class NodeBackend final : public CommunicatorBackend {
             queue_.note_absence();
             return queue_.wait_until(handle / 2, end);
         }
-        auto& [call, waited] = messages_.at(handle / 2);
-        if (!queue_.wait_until(call, is_complete(handle / 2), end, waited)) return false;
+        if (!queue_.wait_until(messages_.at(handle / 2), is_complete(handle / 2), end)) return false;
         finish(handle / 2);
         return true;
     }
+
+    bool may_wait() const override { return queue_.is_intact() && !is_broken(); }
 
     void set_deadline(std::chrono::duration<double> deadline) override {
         const auto turn = take_turn();
         queue_.set_deadline(deadline);
     }
-
-    bool may_wait() const override { return queue_.is_intact() && !is_broken(); }
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         const auto turn = take_turn();
@@ -162,25 +163,16 @@ class NodeBackend final : public CommunicatorBackend {
     }
 
     std::shared_ptr<CommunicatorBackend> subset(std::span<const int> ranks, int tag) override {
-        const auto first = static_cast<std::size_t>(ranks.front());
-        const auto place = std::ranges::find(ranks, rank()) - ranks.begin();
-        auto of_first = membership(0, 0);
-        {
-            const auto turn = take_turn();
-            Meeting meeting(*this);
-            meet(meeting, ranks, rank(), tag);
-            const auto bytes = std::as_writable_bytes(std::span(&of_first, 1));
-            if (place > 0) meeting.receive(bytes, static_cast<int>(first));
-            for (const int other : ranks.subspan(place > 0 ? ranks.size() : 1)) meeting.send(bytes, other);
-            meeting.wait();
-        }
+        const auto turn = take_turn();
+        const auto answer = rank() == ranks.front() ? answer_others(ranks, tag) : ask_first(ranks, tag);
+        check_same_plan(answer.differing, ranks, tag);
+        NodeRanks part{.name = answer.name.data(),
+                       .rank = static_cast<int>(std::ranges::find(ranks, rank()) - ranks.begin()),
+                       .size = static_cast<int>(ranks.size()),
+                       .timeout = meets_within};
         std::vector<int> job_ranks;
         for (const int listed : ranks) job_ranks.push_back(job_ranks_[static_cast<std::size_t>(listed)]);
-        return node_backend({.name = of_first.name.data(),
-                             .rank = static_cast<int>(place),
-                             .size = static_cast<int>(ranks.size()),
-                             .timeout = meets_within},
-                            std::move(job_ranks), deadline_);
+        return node_backend(part, std::move(job_ranks), deadline_);
     }
 
     std::unique_ptr<Transport> open_transport() override {
@@ -200,57 +192,18 @@ class NodeBackend final : public CommunicatorBackend {
     }
 
   private:
-    struct Message {
-        Call call;
-        std::chrono::duration<double> waited{};
-    };
-
-    /// What ranks of a subset tell each other.
-    class Meeting final : public MeetingMessages {
-      public:
-        explicit Meeting(NodeBackend& backend) : backend_(backend) {}
-        Meeting(const Meeting&) = delete;
-        Meeting& operator=(const Meeting&) = delete;
-        ~Meeting() override {
-            for (const auto& [message, peer] : started_)
-                if (!backend_.mailbox_->is_complete(message)) backend_.mailbox_->forget(message);
-        }
-
-        void send(std::span<const std::byte> value, int to) override {
-            // Stays with the backend: a ring without room takes it later, also if this meeting fails.
-            const auto& kept = backend_.sent_in_meetings_.emplace_back(value.begin(), value.end());
-            started_.push_back({backend_.mailbox_->send(to, meeting_tag, kept), to});
-        }
-        void receive(std::span<std::byte> value, int from) override {
-            started_.push_back({backend_.mailbox_->receive(from, meeting_tag, value), from});
-        }
-        void wait() override {
-            for (; !started_.empty(); started_.pop_back()) {
-                const auto [message, peer] = started_.back();
-                backend_.queue_.wait({.operation = Operation::subset, .peer = peer},
-                                     backend_.is_complete(message));
-                backend_.mailbox_->finish(message);
-            }
-        }
-
-      private:
-        struct Started {
-            Mailbox::Handle message;
-            int peer;
-        };
-        NodeBackend& backend_;
-        std::vector<Started> started_;
-    };
-
     std::uint64_t start_collective(const Call& call) {
         return queue_.start([&](std::uint64_t number) { return on_one_node(queue_, call, number); });
     }
 
+    /// Buffers of messages that were given up may no longer be there.
+    bool progress_messages() { return mailbox_ && queue_.is_intact() && mailbox_->progress(); }
+
     std::uintptr_t start_message(const Call& call) {
-        const auto message = call.operation == Operation::send
+        const auto message = call.operation == Operation::send || call.send != nullptr
                                  ? mailbox_->send(call.peer, call.tag, {call.send, call.count})
                                  : mailbox_->receive(call.peer, call.tag, {call.receive, call.count});
-        messages_[message] = {call, {}};
+        messages_[message] = call;
         return message * 2 + 1;
     }
 
@@ -262,7 +215,7 @@ class NodeBackend final : public CommunicatorBackend {
     }
 
     void finish(Mailbox::Handle message) {
-        const auto call = messages_.extract(message).mapped().call;
+        const auto call = messages_.extract(message).mapped();
         if (call.from != nullptr) *call.from = mailbox_->peer_of(message);
         try {
             mailbox_->finish(message);
@@ -291,6 +244,47 @@ class NodeBackend final : public CommunicatorBackend {
         return all;
     }
 
+    /// What the first rank of a subset tells the others.
+    struct Answer {
+        int differing = no_rank;  // differing_rank()
+        std::array<char, 33> name{};
+    };
+
+    template <class T>
+    std::uintptr_t start_saying(const T& value, int to, int tag) {
+        return start_message({.operation = Operation::subset,
+                              .send = std::as_bytes(std::span(&value, 1)).data(),
+                              .count = sizeof(T),
+                              .peer = to,
+                              .tag = tag});
+    }
+
+    template <class T>
+    T hear(int from, int tag) {
+        T value;
+        wait(start_message({.operation = Operation::subset,
+                            .receive = std::as_writable_bytes(std::span(&value, 1)).data(),
+                            .count = sizeof(T),
+                            .peer = from,
+                            .tag = tag}));
+        return value;
+    }
+
+    Answer answer_others(std::span<const int> ranks, int tag) {
+        std::vector<SubsetPlan> plans{subset_plan(ranks, tag)};
+        for (const int other : ranks.subspan(1)) plans.push_back(hear<SubsetPlan>(other, subset_tag));
+        Answer answer{.differing = differing_rank(ranks, plans)};
+        random_id().copy(answer.name.data(), answer.name.size() - 1);
+        for (const int other : ranks.subspan(1)) wait(start_saying(answer, other, subset_tag));
+        return answer;
+    }
+
+    Answer ask_first(std::span<const int> ranks, int tag) {
+        const auto plan = subset_plan(ranks, tag);
+        wait(start_saying(plan, ranks.front(), subset_tag));
+        return hear<Answer>(ranks.front(), subset_tag);
+    }
+
     std::unique_ptr<NodeRendezvous> meet_again(std::size_t bytes_of_a_rank) {
         const auto first = gather(membership(0, rank())).front();
         return std::make_unique<NodeRendezvous>(NodeRanks{first.name.data(), rank(), size(), meets_within},
@@ -303,8 +297,7 @@ class NodeBackend final : public CommunicatorBackend {
     std::vector<std::byte*> boards_;
     OperationQueue queue_;
     std::optional<Mailbox> mailbox_;
-    std::map<Mailbox::Handle, Message> messages_;
-    std::deque<std::vector<std::byte>> sent_in_meetings_;
+    std::map<Mailbox::Handle, Call> messages_;
     std::vector<std::shared_ptr<Window>> windows_;
 };
 

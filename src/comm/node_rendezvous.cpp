@@ -28,7 +28,7 @@ constexpr int max_ranks = 1024;
 constexpr std::size_t max_name = 200;
 // Leftovers of killed jobs are recognised by this (base/leftovers.cpp).
 constexpr std::string_view name_prefix = "/dtrain-messages-";
-constexpr std::chrono::milliseconds poll_interval{1};
+constexpr std::chrono::milliseconds looks_for_ranks_every{1};
 constexpr std::chrono::milliseconds processes_checked_every{100};
 constexpr std::size_t word_bytes = 256;
 
@@ -41,7 +41,7 @@ bool is_name_character(char c) {
            c == '_' || c == '.';
 }
 
-std::string as_text(const std::vector<MissingRank>& missing) {
+std::string missing_text(const std::vector<MissingRank>& missing) {
     std::vector<std::string> texts;
     for (const auto& [rank, why] : missing) texts.push_back(fmt::format("rank {} ({})", rank, why));
     return fmt::format("{}", fmt::join(texts, ", "));
@@ -189,7 +189,7 @@ void NodeRendezvous::wait_for(const IsDone& is_done, std::string_view what) cons
     for (int other = 0; other < size(); ++other)
         while (!is_done(other)) {
             if (backoff.pass_moment()) continue;
-            std::this_thread::sleep_for(poll_interval);
+            std::this_thread::sleep_for(looks_for_ranks_every);
             const auto now = Clock::now();
             const bool is_late = now - begin > ranks_.timeout;
             const bool is_over = is_late || head().gave_up != 0;
@@ -200,7 +200,7 @@ void NodeRendezvous::wait_for(const IsDone& is_done, std::string_view what) cons
             throw Error(fmt::format(
                 "node_communicator \"{}\", rank {} of {}: {}: {}", ranks_.name, rank(), size(),
                 is_late ? fmt::format("waited {} s", ranks_.timeout.count()) : "it cannot be made",
-                as_text(missing.ranks)));
+                missing_text(missing.ranks)));
         }
 }
 
@@ -240,6 +240,10 @@ void NodeRendezvous::exchange(std::span<const std::byte> mine, std::span<std::by
 
 void NodeRendezvous::note_given_up() const {
     seat(rank()).has_given_up.store(1, std::memory_order_release);
+}
+
+bool NodeRendezvous::has_left(int rank) const {
+    return seat(rank).has_left.load(std::memory_order_acquire) != 0;
 }
 
 std::optional<std::string> NodeRendezvous::why_gone(int rank) const {

@@ -45,6 +45,7 @@ class NodeRendezvous final : public Peers {
 
     /// This rank does nothing any longer, because of another one.
     void note_given_up() const;
+    bool has_left(int rank) const;
     /// Why a rank will do nothing any longer; none if it may, or if it has given up because of another one.
     /// Asks the system.
     std::optional<std::string> why_gone(int rank) const;

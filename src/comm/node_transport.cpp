@@ -57,7 +57,7 @@ class NodeTransport final : public TransportInTurn {
     };
 
     std::optional<Message> receive_from(std::optional<int> sender) override {
-        while (const auto arrival = mailbox_.first_arrival(sender.value_or(Mailbox::any_rank))) {
+        while (const auto arrival = mailbox_.first_arrival(sender.value_or(any_rank))) {
             auto& [message, operation] = arriving_[static_cast<std::size_t>(arrival->from)].emplace_back(
                 UnderWay{memory(arrival->bytes), 0});
             operation = mailbox_.receive(arrival->from, only_tag, message.bytes());

@@ -75,6 +75,7 @@ OperationQueue::OperationQueue(QueueOnNode ranks, std::chrono::seconds deadline)
       destinations(sources.size()),
       world_ranks_(std::move(ranks.job_ranks)),
       why_gone_(std::move(ranks.why_gone)),
+      has_left_(std::move(ranks.has_left)),
       tell_given_up_(std::move(ranks.note_given_up)),
       progress_messages_(std::move(ranks.progress_messages)),
       crowded_(is_crowded(ranks.peers)),
@@ -108,7 +109,7 @@ std::uint64_t OperationQueue::next_number() {
             if (progress()) backoff.renew();
             if (backoff.pass_moment()) continue;
             sleep({.what = Wait::For::requests}, backoff.waited());
-            check_deadline(backoff);
+            check_deadline(backoff.waited());
         }
     }
     return started_ = number;
@@ -204,10 +205,9 @@ bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point
             } else if (!backoff.pass_moment()) {
                 sleep(task(completed_ + 1).waits(), backoff.waited());
                 check_deadline(before + backoff.waited());
-                if (Backoff::Clock::now() >= end) {
-                    waited_ = before + backoff.waited();
-                    break;
-                }
+                if (Backoff::Clock::now() < end) continue;
+                waited_ = before + backoff.waited();
+                break;
             }
         }
         board.note_goes_on();
@@ -358,26 +358,31 @@ void OperationQueue::wait(MPI_Request& request, const Call& call) {
     wait(call, [&] { return test(request, call); });
 }
 
-void OperationQueue::wait(const Call& call, const std::function<bool()>& is_complete) {
-    std::chrono::duration<double> waited{};
-    wait_until(call, is_complete, Backoff::Clock::time_point::max(), waited);
+bool OperationQueue::wait_until(MPI_Request& request, Call& call, Backoff::Clock::time_point end) {
+    return wait_until(
+        call, [&] { return test(request, call); }, end);
 }
 
-bool OperationQueue::wait_until(const Call& call, const std::function<bool()>& is_complete,
-                                Backoff::Clock::time_point end, std::chrono::duration<double>& waited) {
+void OperationQueue::wait(const Call& call, const std::function<bool()>& is_complete) {
+    auto own = call;
+    wait_until(own, is_complete, Backoff::Clock::time_point::max());
+}
+
+bool OperationQueue::wait_until(Call& call, const std::function<bool()>& is_complete,
+                                Backoff::Clock::time_point end) {
     Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
-    while (!is_complete()) {
+    bool is_over = false;
+    while (!(is_over = is_complete())) {
         if (backoff.pass_moment()) continue;
         sleep({.what = Wait::For::requests}, backoff.waited());
-        check_peer(call, waited + backoff.waited(), is_complete);
+        check_peer(call, call.waited + backoff.waited(), is_complete);
         if (Backoff::Clock::now() < end) continue;
-        waited += backoff.waited();
-        board.note_goes_on();
-        return false;
+        call.waited += backoff.waited();
+        break;
     }
     board.note_goes_on();
-    return true;
+    return is_over;
 }
 
 bool OperationQueue::test(const Call& call, const std::function<bool()>& is_complete) {
@@ -387,42 +392,49 @@ bool OperationQueue::test(const Call& call, const std::function<bool()>& is_comp
     return is_complete();
 }
 
-/// Why the message's other rank will not take part; of a message from any rank, why none will.
-std::optional<std::string> OperationQueue::why_peer_gone(const Call& call) const {
-    if (!why_gone_) return std::nullopt;
-    if (call.peer != any_rank) return why_gone_(call.peer);
-    std::optional<std::string> why;
-    for (int other = 0; other < size; ++other)
-        if (other != rank && !(why = why_gone_(other))) return std::nullopt;
-    return why;
+/// Ranks without which the message cannot come: its other rank; of any rank those that did not go in order,
+/// or all.
+std::vector<MissingRank> OperationQueue::gone_for(const Call& message) const {
+    std::vector<MissingRank> ranks;
+    if (!why_gone_) return ranks;
+    for (int other = 0; other < size; ++other) {
+        if (other == rank || (message.peer != any_rank && message.peer != other)) continue;
+        auto why = why_gone_(other);
+        if (!why) continue;
+        ranks.push_back({other, std::move(*why)});
+    }
+    if (message.peer != any_rank || static_cast<int>(ranks.size()) == size - 1) return ranks;
+    std::erase_if(ranks, [this](const MissingRank& other) { return has_left_(other.rank); });
+    return ranks;
 }
 
-/// Gives up if the message's other rank will not take part, or anybody has given up.
+/// Gives up if ranks that the message needs will not take part, or anybody has given up.
 void OperationQueue::check_peer(const Call& call, std::chrono::duration<double> waited,
                                 const std::function<bool()>& is_complete) {
-    std::optional<std::string> why;
+    std::vector<MissingRank> away;
     if (why_gone_ && Backoff::Clock::now() >= next_look_) {
         next_look_ = Backoff::Clock::now() + looks_every;
-        why = why_peer_gone(call);
-        // What a rank did before it ended may be all that is needed.
-        if (why && is_complete()) return;
+        away = gone_for(call);
     }
     const bool is_late = deadline_.count() > 0 && waited > deadline_;
-    if (!why && !is_late && !others_gave_up()) return;
-    if (!why) why = why_peer_gone(call);
+    if (away.empty() && !is_late && !others_gave_up()) return;
+    // What others did before they gave up or ended may be all that is needed.
+    if (is_complete()) return;
+    if (away.empty()) away = gone_for(call);
     note_given_up();
-    auto away = side_channel_.missing(map, board, started_ + 1);
-    const auto name = name_of(call.operation);
-    if (call.peer == any_rank) {
-        std::erase_if(away, [&](const MissingRank& other) { return other.rank == rank; });
-        name_in_job(away);
-        throw reported(timeout_of_any(name, started_, waited, std::move(away)), world_ranks_);
+    auto behind = side_channel_.missing(map, board, started_ + 1);
+    if (away.empty()) {
+        std::erase_if(behind, [&](const MissingRank& other) {
+            return call.peer == any_rank ? other.rank == rank : other.rank != call.peer;
+        });
+        away = std::move(behind);
     }
-    std::erase_if(away, [&](const MissingRank& other) { return other.rank != call.peer; });
-    if (why) away = {{call.peer, *why}};
     if (away.empty()) away = gone(board.alarm());
     name_in_job(away);
-    throw reported(timeout(name, started_, waited, std::move(away), rank), world_ranks_);
+    const auto name = name_of(call.operation);
+    throw reported(call.peer == any_rank ? timeout_of_any(name, started_, waited, std::move(away))
+                                         : timeout(name, started_, waited, std::move(away), rank),
+                   world_ranks_);
 }
 
 }  // namespace dtrain::comm

@@ -32,6 +32,8 @@ struct QueueOnNode {
     std::vector<int> job_ranks;         ///< by rank: its number in reports
     /// Why a rank will do nothing any longer; none if it may. Asked while operations wait.
     std::function<std::optional<std::string>(int rank)> why_gone;
+    /// Whether a rank that is gone went in order: not all who wait for a message need it.
+    std::function<bool(int rank)> has_left;
     /// Tells the others that this rank has given up: it will do nothing, and is not the cause.
     std::function<void()> note_given_up;
     /// Progresses the rank's messages; true if any did.
@@ -85,13 +87,12 @@ class OperationQueue {
     /// The same for a message to or from one rank, which is not part of the queue.
     bool test(MPI_Request& request, const Call& call);
     void wait(MPI_Request& request, const Call& call);
+    bool wait_until(MPI_Request& request, Call& call, Backoff::Clock::time_point end);
 
-    /// The same for a message of any kind: `is_complete` tells whether it is.
+    /// The same for a message without MPI: `is_complete` tells whether it is.
     bool test(const Call& call, const std::function<bool()>& is_complete);
     void wait(const Call& call, const std::function<bool()>& is_complete);
-    /// @param waited by earlier calls for this message; this one's time is added if `end` comes first
-    bool wait_until(const Call& call, const std::function<bool()>& is_complete,
-                    Backoff::Clock::time_point end, std::chrono::duration<double>& waited);
+    bool wait_until(Call& call, const std::function<bool()>& is_complete, Backoff::Clock::time_point end);
 
     /// What an operation ends with that threw `failure`: if the memory of another process could not be read
     /// and that process has ended, a CommunicatorTimeout, as for all others that wait for it.
@@ -131,13 +132,13 @@ class OperationQueue {
     bool others_gave_up();
     bool is_too_late(std::chrono::duration<double> waited);
     std::vector<MissingRank> gone(std::uint64_t number) const;
+    std::vector<MissingRank> gone_for(const Call& message) const;
     bool have_ranks_gone();
     void note_given_up();
     void check_deadline(std::chrono::duration<double> waited);
     /// Throws for the operation at the front of the queue, or for the next one.
     [[noreturn]] void give_up(std::chrono::duration<double> waited);
     void check_others_wait();
-    std::optional<std::string> why_peer_gone(const Call& call) const;
     void check_peer(const Call& call, std::chrono::duration<double> waited,
                     const std::function<bool()>& is_complete);
     std::vector<MissingRank> missing(std::uint64_t number);
@@ -153,6 +154,7 @@ class OperationQueue {
     std::map<std::uint64_t, std::vector<std::byte*>> parts_;
     std::vector<int> world_ranks_;  // by rank of this communicator: its number in the job
     std::function<std::optional<std::string>(int rank)> why_gone_;
+    std::function<bool(int rank)> has_left_;
     std::function<void()> tell_given_up_;
     std::function<bool()> progress_messages_;
     Backoff::Clock::time_point next_look_{};  // for ranks that have gone

@@ -19,59 +19,13 @@ namespace {
 
 constexpr int meeting_tag = 2;  // on the queue's communicator, where leaders.cpp uses 1
 
-/// What a rank tells the first one of its list.
-struct Plan {
-    std::int64_t tag = 0;
-    std::int64_t count = 0;
-    std::uint64_t hash = 0;
-    friend bool operator==(const Plan&, const Plan&) = default;
-};
-
-Plan plan_of(std::span<const int> ranks, int tag) {
-    Plan plan{.tag = tag, .count = std::ssize(ranks), .hash = 14695981039346656037U};  // FNV-1a
-    for (const int rank : ranks) plan.hash = (plan.hash ^ static_cast<std::uint64_t>(rank)) * 1099511628211U;
-    return plan;
-}
-
-template <class T>
-std::span<const std::byte> bytes_of(const T& value) {
-    return std::as_bytes(std::span(&value, 1));
-}
-
-template <class T>
-std::span<std::byte> bytes_of(T& value) {
-    return std::as_writable_bytes(std::span(&value, 1));
-}
-
-/// The first rank of the list compares all plans and tells the others the place of the first one that differs
-/// from its own, or 0.
-std::int64_t compare(MeetingMessages& messages, std::span<const int> ranks, const Plan& own) {
-    std::vector<Plan> plans(ranks.size(), own);
-    for (std::size_t i = 1; i < ranks.size(); ++i) messages.receive(bytes_of(plans[i]), ranks[i]);
-    messages.wait();
-    const auto other = std::ranges::find_if(plans, [&](const Plan& plan) { return plan != own; });
-    const std::int64_t differs = other == plans.end() ? 0 : other - plans.begin();
-    for (const int rank : ranks.subspan(1)) messages.send(bytes_of(differs), rank);
-    messages.wait();
-    return differs;
-}
-
-std::int64_t ask(MeetingMessages& messages, int first, const Plan& own) {
-    std::int64_t differs = 0;
-    messages.send(bytes_of(own), first);
-    messages.receive(bytes_of(differs), first);
-    messages.wait();
-    return differs;
-}
-
-class MpiMeetingMessages final : public MeetingMessages {
+/// Messages of a few bytes whose memory must stay until they are complete, or given up.
+class Meeting {
   public:
-    MpiMeetingMessages(OperationQueue& queue, std::size_t ranks) : queue_(queue) {
-        requests_.reserve(2 * ranks);
-    }
-    MpiMeetingMessages(const MpiMeetingMessages&) = delete;
-    MpiMeetingMessages& operator=(const MpiMeetingMessages&) = delete;
-    ~MpiMeetingMessages() override {
+    Meeting(OperationQueue& queue, std::size_t messages) : queue_(queue) { requests_.reserve(messages); }
+    Meeting(const Meeting&) = delete;
+    Meeting& operator=(const Meeting&) = delete;
+    ~Meeting() {
         for (auto& [request, peer] : requests_)
             if (request != MPI_REQUEST_NULL) {
                 MPI_Cancel(&request);
@@ -79,19 +33,19 @@ class MpiMeetingMessages final : public MeetingMessages {
             }
     }
 
-    void send(std::span<const std::byte> value, int to) override {
-        check(MPI_Isend(value.data(), static_cast<int>(value.size()), MPI_BYTE, to, meeting_tag,
-                        queue_.communicator, next(to)),
+    template <class T>
+    void send(const T& value, int to) {
+        check(MPI_Isend(&value, sizeof(T), MPI_BYTE, to, meeting_tag, queue_.communicator, next(to)),
               "MPI_Isend");
     }
 
-    void receive(std::span<std::byte> value, int from) override {
-        check(MPI_Irecv(value.data(), static_cast<int>(value.size()), MPI_BYTE, from, meeting_tag,
-                        queue_.communicator, next(from)),
+    template <class T>
+    void receive(T& value, int from) {
+        check(MPI_Irecv(&value, sizeof(T), MPI_BYTE, from, meeting_tag, queue_.communicator, next(from)),
               "MPI_Irecv");
     }
 
-    void wait() override {
+    void wait() {
         for (auto& [request, peer] : requests_)
             queue_.wait(request, {.operation = Operation::subset, .peer = peer});
         requests_.clear();
@@ -109,6 +63,27 @@ class MpiMeetingMessages final : public MeetingMessages {
     std::vector<Message> requests_;
 };
 
+/// The first rank of the list compares all plans and tells the others the first rank with another one.
+int compare(OperationQueue& queue, std::span<const int> ranks, const SubsetPlan& own) {
+    std::vector<SubsetPlan> plans(ranks.size(), own);
+    Meeting meeting(queue, ranks.size());
+    for (std::size_t i = 1; i < ranks.size(); ++i) meeting.receive(plans[i], ranks[i]);
+    meeting.wait();
+    const int differs = differing_rank(ranks, plans);
+    for (const int rank : ranks.subspan(1)) meeting.send(differs, rank);
+    meeting.wait();
+    return differs;
+}
+
+int ask(OperationQueue& queue, int first, const SubsetPlan& own) {
+    int differs = no_rank;
+    Meeting meeting(queue, 2);
+    meeting.send(own, first);
+    meeting.receive(differs, first);
+    meeting.wait();
+    return differs;
+}
+
 }  // namespace
 
 void check_subset(std::span<const int> ranks, int rank, int size) {
@@ -124,21 +99,30 @@ void check_subset(std::span<const int> ranks, int rank, int size) {
         throw UsageError(fmt::format("subset without rank {}, which called it: only listed ranks do", rank));
 }
 
-void meet(MeetingMessages& messages, std::span<const int> ranks, int rank, int tag) {
-    const auto own = plan_of(ranks, tag);
-    const int first = ranks.front();
-    const auto differs = rank == first ? compare(messages, ranks, own) : ask(messages, first, own);
-    if (differs == 0) return;
-    const auto place = std::min<std::size_t>(static_cast<std::size_t>(differs), ranks.size() - 1);
+SubsetPlan subset_plan(std::span<const int> ranks, int tag) {
+    SubsetPlan plan{.tag = tag, .count = std::ssize(ranks), .hash = 14695981039346656037U};  // FNV-1a
+    for (const int rank : ranks) plan.hash = (plan.hash ^ static_cast<std::uint64_t>(rank)) * 1099511628211U;
+    return plan;
+}
+
+int differing_rank(std::span<const int> ranks, std::span<const SubsetPlan> plans) {
+    const auto other =
+        std::ranges::find_if(plans, [&](const SubsetPlan& plan) { return plan != plans.front(); });
+    return other == plans.end() ? no_rank : ranks[static_cast<std::size_t>(other - plans.begin())];
+}
+
+void check_same_plan(int differing, std::span<const int> ranks, int tag) {
+    if (differing == no_rank) return;
     throw Error(
         fmt::format("subset: rank {} passes another list of ranks, or another tag, than rank {} does; "
                     "all listed ranks must pass the same (here: {} ranks, tag {})",
-                    ranks[place], first, ranks.size(), tag));
+                    differing, ranks.front(), ranks.size(), tag));
 }
 
 void meet(OperationQueue& queue, std::span<const int> ranks, int tag) {
-    MpiMeetingMessages messages(queue, ranks.size());
-    meet(messages, ranks, queue.rank, tag);
+    const auto own = subset_plan(ranks, tag);
+    const int first = ranks.front();
+    check_same_plan(queue.rank == first ? compare(queue, ranks, own) : ask(queue, first, own), ranks, tag);
 }
 
 MPI_Comm communicator_of(MPI_Comm parent, std::span<const int> ranks, int tag) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <mpi.h>
@@ -14,21 +14,25 @@ namespace dtrain::comm {
 /// @throws UsageError if the list is none of ranks 0 to size - 1 that has `rank`, or one of them twice
 void check_subset(std::span<const int> ranks, int rank, int size);
 
-/// Messages of a few bytes between listed ranks. Their memory stays until wait() returns, or throws.
-class MeetingMessages {
-  public:
-    virtual ~MeetingMessages() = default;
-    virtual void send(std::span<const std::byte> value, int to) = 0;
-    virtual void receive(std::span<std::byte> value, int from) = 0;
-    /// Until all are complete. @throws CommunicatorTimeout
-    virtual void wait() = 0;
+/// What a rank tells the first one of its list.
+struct SubsetPlan {
+    std::int64_t tag = 0;
+    std::int64_t count = 0;
+    std::uint64_t hash = 0;
+    friend bool operator==(const SubsetPlan&, const SubsetPlan&) = default;
 };
+SubsetPlan subset_plan(std::span<const int> ranks, int tag);
 
-/// Returns when all listed ranks have called it. Collective over them. @param rank this one
-/// @throws CommunicatorTimeout; Error on all of them if their lists or tags differ
-void meet(MeetingMessages& messages, std::span<const int> ranks, int rank, int tag);
+/// The first rank of the list whose plan is not that of the list's first rank; no_rank: there is none. Pure.
+/// @param plans by place in the list
+int differing_rank(std::span<const int> ranks, std::span<const SubsetPlan> plans);
+inline constexpr int no_rank = -1;
 
-/// The same by MPI: what it does afterwards has no deadline
+/// @throws Error unless `differing` is no_rank
+void check_same_plan(int differing, std::span<const int> ranks, int tag);
+
+/// Returns when all listed ranks have called it: what MPI does afterwards has no deadline. Collective over
+/// them. @throws CommunicatorTimeout; Error on all of them if their lists or tags differ
 void meet(OperationQueue& queue, std::span<const int> ranks, int tag);
 
 /// A communicator of the listed ranks, in that order, which the caller frees. Collective over them.

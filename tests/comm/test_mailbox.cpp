@@ -17,18 +17,18 @@
 namespace dtrain::comm {
 namespace {
 
-constexpr int ranks = 3;
+constexpr int boxes_of_test = 3;
 
 /// Says of all ranks what this one says, or of the others something that is not so.
 class SamePeers final : public Peers {
   public:
     explicit SamePeers(bool are_readable) : are_readable_(are_readable) {}
     int rank() const override { return 0; }
-    int size() const override { return ranks; }
+    int size() const override { return boxes_of_test; }
 
   private:
     void exchange(std::span<const std::byte> mine, std::span<std::byte> all) const override {
-        for (std::size_t rank = 0; rank < ranks; ++rank)
+        for (std::size_t rank = 0; rank < boxes_of_test; ++rank)
             if (rank == 0 || are_readable_)
                 std::ranges::copy(mine, all.begin() + static_cast<std::ptrdiff_t>(rank * mine.size()));
     }
@@ -39,15 +39,15 @@ class SamePeers final : public Peers {
 class MailboxTest : public testing::TestWithParam<bool> {
   protected:
     MailboxTest() : other_memory_(SamePeers(GetParam())) {
-        const auto bytes = (Mailbox::bytes_of_a_rank(ranks) + 63) / 64 * 64;
-        memory_.resize(bytes * ranks + 64);
+        const auto bytes = (Mailbox::bytes_of_a_rank(boxes_of_test) + 63) / 64 * 64;
+        memory_.resize(bytes * boxes_of_test + 64);
         void* begin = memory_.data();
         auto space = memory_.size();
-        std::align(64, bytes * ranks, begin, space);
+        std::align(64, bytes * boxes_of_test, begin, space);
         std::vector<std::byte*> parts;
-        for (std::size_t rank = 0; rank < ranks; ++rank)
+        for (std::size_t rank = 0; rank < boxes_of_test; ++rank)
             parts.push_back(static_cast<std::byte*>(begin) + rank * bytes);
-        for (int rank = 0; rank < ranks; ++rank)
+        for (int rank = 0; rank < boxes_of_test; ++rank)
             boxes.push_back(std::make_unique<Mailbox>(rank, parts, other_memory_));
     }
 
@@ -109,7 +109,7 @@ TEST_P(MailboxTest, ChoosesByRankAndTagAndKeepsTheOrder) {
     std::vector<Message> messages;
     for (int i = 0; i < 300; ++i) {
         const auto length = random() % 3 == 0 ? random() % 100'000 : random() % 300;
-        messages.push_back({static_cast<int>(random() % ranks), static_cast<int>(random() % 3),
+        messages.push_back({static_cast<int>(random() % boxes_of_test), static_cast<int>(random() % 3),
                             bytes_of(length, i), std::vector<std::byte>(length)});
     }
     // Sent in this order; received rank by rank and tag by tag, some before anything is sent.
@@ -156,21 +156,21 @@ TEST_P(MailboxTest, HoldsBackWhatDoesNotFit) {
 }
 
 TEST_P(MailboxTest, GivesTheFirstMessageOfAnyRank) {
-    EXPECT_FALSE(boxes[0]->first_arrival(Mailbox::any_rank));
+    EXPECT_FALSE(boxes[0]->first_arrival(any_rank));
     const auto of_two = bytes_of(50'000, 2);
     const auto of_one = bytes_of(10, 1);
     const auto long_send = boxes[2]->send(0, 4, of_two);
     progress();
     boxes[1]->send(0, 4, of_one);
     progress();
-    const auto first = boxes[0]->first_arrival(Mailbox::any_rank);
+    const auto first = boxes[0]->first_arrival(any_rank);
     ASSERT_TRUE(first);
     EXPECT_EQ(first->from, 2);
     EXPECT_EQ(first->tag, 4);
     EXPECT_EQ(first->bytes, 50'000U);
     EXPECT_EQ(boxes[0]->first_arrival(1)->bytes, 10U);
     std::vector<std::byte> got(50'000);
-    const auto receive = boxes[0]->receive(Mailbox::any_rank, 4, got);
+    const auto receive = boxes[0]->receive(any_rank, 4, got);
     progress();
     ASSERT_TRUE(boxes[0]->is_complete(receive));
     EXPECT_TRUE(boxes[2]->is_complete(long_send));
@@ -178,8 +178,8 @@ TEST_P(MailboxTest, GivesTheFirstMessageOfAnyRank) {
     // Before anybody has sent.
     std::vector<std::byte> later(3);
     std::vector<std::byte> first_one(10);
-    boxes[0]->receive(Mailbox::any_rank, 4, first_one);
-    const auto waits = boxes[0]->receive(Mailbox::any_rank, 9, later);
+    boxes[0]->receive(any_rank, 4, first_one);
+    const auto waits = boxes[0]->receive(any_rank, 9, later);
     const auto sent = bytes_of(3, 9);
     boxes[1]->send(0, 9, sent);
     progress();
