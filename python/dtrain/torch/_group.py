@@ -132,7 +132,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """Frees the communicator. Collective."""
         if self._handle < 0:
             return
-        finish_all()
+        finish_all(self._handle)
         with TURN:
             handle, self._handle = self._handle, -1
             if self._library.comm_free(handle):
@@ -156,7 +156,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
                 requests.append(request)
         if not requests:
             return completed(results)
-        work = UnderWay().begin(requests[0], results, (keeps, results)).with_more(requests[1:], finish)
+        work = UnderWay().begin(self._handle, requests[0], results, (keeps, results)).with_more(requests[1:], finish)
         return self._started(work, opts)
 
     def _started(self, work: UnderWay, opts: Any) -> Work:
@@ -205,7 +205,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
                     if self._library.all_reduce(self._handle, tensor.data_ptr(), tensor.numel(), kind, 0,
                                                 addressof(request)):
                         self._library.raise_last_error()
-                return self._started(UnderWay().begin(request, tensors, tensor), opts)
+                return self._started(UnderWay().begin(self._handle, request, tensors, tensor), opts)
         tensor = only(tensors, "all_reduce")
         operation = ReduceOp.SUM if opts is None else getattr(opts, "reduceOp", opts)
         return self._all_reduce([tensor], operation, opts, "all_reduce")
@@ -504,6 +504,6 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
                                          addressof(request)):
                 self._library.raise_last_error()
         finish = (lambda: tensor.copy_(memory)) if is_copy else None
-        return UnderWay().begin(request, [tensor], (memory, source)).with_more((), finish, source)
+        return UnderWay().begin(self._handle, request, [tensor], (memory, source)).with_more((), finish, source)
 
     recvAnysource = recv_anysource

@@ -82,8 +82,9 @@ class UnderWay(Completed):
     _rest: Sequence[c_uint64] = ()
     _keeps: Any = None
 
-    def begin(self, request: c_uint64, results: Sequence[torch.Tensor], keeps: Any) -> UnderWay:
+    def begin(self, communicator: int, request: c_uint64, results: Sequence[torch.Tensor], keeps: Any) -> UnderWay:
         """@param keeps what the operation uses. (Not __init__: that of Work costs as much again.)"""
+        self._communicator = communicator
         self._request = request
         self._results = results
         self._keeps = keeps
@@ -160,7 +161,8 @@ _ignored = c_int()  # the request itself says whether it is complete
 _ignored_address = addressof(_ignored)
 
 
-def finish_all() -> None:
-    """Waits for all operations under way."""
+def finish_all(communicator: int) -> None:
+    """Waits for all operations of a communicator. Those of others may wait for ranks that are not in this one."""
     for work in list(_under_way.values()):
-        work.wait()
+        if work._communicator == communicator:  # pylint: disable=protected-access
+            work.wait()
