@@ -168,6 +168,10 @@ int dtrain_comm_of(dtrain_comm parent, const int* ranks, size_t count, int tag, 
 /// A communicator of the ranks of this rank's node. Collective.
 int dtrain_comm_node_local(dtrain_comm comm, dtrain_comm* node);
 
+/// How long operations of this communicator wait for other ranks, from now on. At first it is
+/// DTRAIN_COMM_TIMEOUT. Not collective. @param seconds 0: without limit
+int dtrain_comm_set_timeout(dtrain_comm comm, double seconds);
+
 /// Frees a communicator other than DTRAIN_WORLD. Collective over its ranks. Nothing may be under way.
 int dtrain_comm_free(dtrain_comm comm);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -260,6 +261,11 @@ class Communicator {
     [[deprecated("it is called all_gather")]] std::vector<std::int64_t> allgather(std::int64_t value) const {
         return all_gather(value);
     }
+
+    /// How long operations of this communicator wait for other ranks, from now on; 0: without limit. At first
+    /// it is DTRAIN_COMM_TIMEOUT, also for communicators that are made from this one. Not collective.
+    /// @throws UsageError if it is negative
+    void set_timeout(std::chrono::duration<double> timeout) const;
 
     /// Allocates memory that the ranks of a node share and for which reductions are fastest. Ranks may ask
     /// for different lengths, including 0. Collective. Any communicator over the same ranks, or over a subset

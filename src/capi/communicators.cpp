@@ -98,6 +98,10 @@ int dtrain_node_comm(const char* name, int rank, int size, double timeout, dtrai
     });
 }
 
+int dtrain_comm_set_timeout(dtrain_comm comm, double seconds) {
+    return guarded([&] { session().communicator(comm).set_timeout(std::chrono::duration<double>(seconds)); });
+}
+
 int dtrain_comm_free(dtrain_comm comm) {
     return guarded([&] { session().free(comm); });
 }

@@ -42,6 +42,8 @@ class CommunicatorBackend {
     /// False if `end` came first: the operation goes on, and the handle stays valid.
     virtual bool wait_until(std::uintptr_t handle, comm::Backoff::Clock::time_point end) = 0;
 
+    virtual void set_deadline(std::chrono::duration<double> deadline) = 0;  ///< 0: none
+
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
     /// The GPU whose memory allocate() returns, "NCCL 2.28.9 on GPU 0"; "" if it is memory of the host.
     virtual std::string gpu_of_memory() const { return {}; }

@@ -191,6 +191,12 @@ std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
     return values;
 }
 
+void Communicator::set_timeout(std::chrono::duration<double> timeout) const {
+    if (!(timeout.count() >= 0))
+        throw UsageError(fmt::format("timeout of {} seconds: it is 0 (none) or more", timeout.count()));
+    backend_->set_deadline(timeout);
+}
+
 SharedBuffer Communicator::allocate(std::size_t bytes) const {
     return backend_->allocate(bytes, backend_);
 }

@@ -71,6 +71,7 @@ class LocalBackend final : public CommunicatorBackend {
     bool test(std::uintptr_t) override { return true; }
     void wait(std::uintptr_t) override {}
     bool wait_until(std::uintptr_t, Backoff::Clock::time_point) override { return true; }
+    void set_deadline(std::chrono::duration<double>) override {}
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>&) override {
         auto* memory = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), at_a_page));

@@ -92,6 +92,11 @@ class MpiBackend final : public CommunicatorBackend {
         return false;
     }
 
+    void set_deadline(std::chrono::duration<double> deadline) override {
+        const auto turn = take_turn();
+        queue_.set_deadline(deadline);
+    }
+
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         const auto turn = take_turn();
         free_released();

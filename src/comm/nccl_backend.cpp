@@ -122,6 +122,11 @@ class NcclBackend final : public CommunicatorBackend {
         return queue_.wait_until(handle, end);
     }
 
+    void set_deadline(std::chrono::duration<double> deadline) override {
+        over_mpi_->set_deadline(deadline);
+        queue_.set_deadline(deadline);
+    }
+
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         queue_.drain();
         memory_.free_released();

@@ -108,13 +108,15 @@ bool NcclQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end)
         let_messages_go();
         // Polling a GPU is slow: poll a few times, then yield the processor.
         Backoff backoff(true);
+        auto before = std::exchange(waited_, {});  // by calls whose time was over
         while (completed_ < number) {
             if (go_on({})) {
                 backoff.renew();
+                before = {};
                 continue;
             }
             if (backoff.pass_moment()) continue;
-            const auto waited = backoff.waited();
+            const auto waited = before + backoff.waited();
             failure_monitor_.note_waits(front()->first, front()->calls.front().operation);
             failure_monitor_.let_mpi_work();
             if (const auto pause = nccl_sleep(waited); pause.count() > 0)
@@ -123,8 +125,9 @@ bool NcclQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end)
                 std::this_thread::yield();
             go_on({.others_gave_up = failure_monitor_.others_gave_up(),
                    .waited = waited,
-                   .deadline = failure_monitor_.deadline()});
+                   .deadline = deadline_});
             if (completed_ < number && Backoff::Clock::now() >= end) {
+                waited_ = before + backoff.waited();
                 failure_monitor_.note_goes_on();
                 return false;
             }

@@ -64,6 +64,9 @@ class NcclQueue {
     /// Ends the communicator.
     void leave();
 
+    /// From now on. 0 s means none.
+    void set_deadline(std::chrono::duration<double> deadline) { deadline_ = deadline; }
+
     bool is_idle() const { return completed_ == started_; }
 
   private:
@@ -100,6 +103,8 @@ class NcclQueue {
     NcclPort& port_;
     FailureMonitor& failure_monitor_;
     std::chrono::milliseconds abort_within_;
+    std::chrono::duration<double> deadline_ = failure_monitor_.deadline();
+    std::chrono::duration<double> waited_{};  ///< for the operation at the front, by calls with a limit
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;
     std::uint64_t messages_go_ = 0;

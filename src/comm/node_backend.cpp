@@ -108,7 +108,7 @@ class NodeBackend final : public CommunicatorBackend {
     void wait(std::uintptr_t handle) override {
         const auto turn = take_turn();
         if (handle % 2 == 0) return queue_.wait(handle / 2);
-        queue_.wait_until(messages_.at(handle / 2), is_complete(handle / 2));
+        queue_.wait(messages_.at(handle / 2), is_complete(handle / 2));
         finish(handle / 2);
     }
 
@@ -124,6 +124,11 @@ class NodeBackend final : public CommunicatorBackend {
     }
 
     bool may_wait() const override { return queue_.is_intact() && !is_broken(); }
+
+    void set_deadline(std::chrono::duration<double> deadline) override {
+        const auto turn = take_turn();
+        queue_.set_deadline(deadline);
+    }
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         const auto turn = take_turn();

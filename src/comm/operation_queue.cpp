@@ -109,7 +109,7 @@ std::uint64_t OperationQueue::next_number() {
             if (progress()) backoff.renew();
             if (backoff.pass_moment()) continue;
             sleep({.what = Wait::For::requests}, backoff.waited());
-            check_deadline(backoff);
+            check_deadline(backoff.waited());
         }
     }
     return started_ = number;
@@ -197,13 +197,17 @@ bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point
     if (completed_ < number) {
         board.note_waits(number, board.announcement(board.rank(), number).operation);
         Backoff backoff(crowded_);
+        auto before = std::exchange(waited_, {});  // by calls whose time was over
         while (completed_ < number) {
             if (progress()) {
                 backoff.renew();
+                before = {};
             } else if (!backoff.pass_moment()) {
                 sleep(task(completed_ + 1).waits(), backoff.waited());
-                check_deadline(backoff);
-                if (Backoff::Clock::now() >= end) break;
+                check_deadline(before + backoff.waited());
+                if (Backoff::Clock::now() < end) continue;
+                waited_ = before + backoff.waited();
+                break;
             }
         }
         board.note_goes_on();
@@ -301,9 +305,9 @@ std::exception_ptr OperationQueue::failure_of(Operation operation, std::uint64_t
     }
 }
 
-void OperationQueue::check_deadline(const Backoff& backoff) {
+void OperationQueue::check_deadline(std::chrono::duration<double> waited) {
     // What the others did before they gave up or ended may be all that this operation needs.
-    if (const auto waited = backoff.waited(); is_too_late(waited) && !progress()) give_up(waited);
+    if (is_too_late(waited) && !progress()) give_up(waited);
 }
 
 void OperationQueue::check_others_wait() {
@@ -351,15 +355,20 @@ bool OperationQueue::test(MPI_Request& request, const Call& call) {
 }
 
 void OperationQueue::wait(MPI_Request& request, const Call& call) {
-    wait_until(request, call, Backoff::Clock::time_point::max());
+    wait(call, [&] { return test(request, call); });
 }
 
-bool OperationQueue::wait_until(MPI_Request& request, const Call& call, Backoff::Clock::time_point end) {
+bool OperationQueue::wait_until(MPI_Request& request, Call& call, Backoff::Clock::time_point end) {
     return wait_until(
         call, [&] { return test(request, call); }, end);
 }
 
-bool OperationQueue::wait_until(const Call& call, const std::function<bool()>& is_complete,
+void OperationQueue::wait(const Call& call, const std::function<bool()>& is_complete) {
+    auto own = call;
+    wait_until(own, is_complete, Backoff::Clock::time_point::max());
+}
+
+bool OperationQueue::wait_until(Call& call, const std::function<bool()>& is_complete,
                                 Backoff::Clock::time_point end) {
     Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
@@ -367,8 +376,10 @@ bool OperationQueue::wait_until(const Call& call, const std::function<bool()>& i
     while (!(is_over = is_complete())) {
         if (backoff.pass_moment()) continue;
         sleep({.what = Wait::For::requests}, backoff.waited());
-        check_peer(call, backoff.waited(), is_complete);
-        if (Backoff::Clock::now() >= end) break;
+        check_peer(call, call.waited + backoff.waited(), is_complete);
+        if (Backoff::Clock::now() < end) continue;
+        call.waited += backoff.waited();
+        break;
     }
     board.note_goes_on();
     return is_over;

@@ -87,17 +87,20 @@ class OperationQueue {
     /// The same for a message to or from one rank, which is not part of the queue.
     bool test(MPI_Request& request, const Call& call);
     void wait(MPI_Request& request, const Call& call);
-    bool wait_until(MPI_Request& request, const Call& call, Backoff::Clock::time_point end);
+    bool wait_until(MPI_Request& request, Call& call, Backoff::Clock::time_point end);
 
     /// The same for a message without MPI: `is_complete` tells whether it is.
     bool test(const Call& call, const std::function<bool()>& is_complete);
-    bool wait_until(const Call& call, const std::function<bool()>& is_complete,
-                    Backoff::Clock::time_point end = Backoff::Clock::time_point::max());
+    void wait(const Call& call, const std::function<bool()>& is_complete);
+    bool wait_until(Call& call, const std::function<bool()>& is_complete, Backoff::Clock::time_point end);
 
     /// What an operation ends with that threw `failure`: if the memory of another process could not be read
     /// and that process has ended, a CommunicatorTimeout, as for all others that wait for it.
     /// @param number of the operation that waits
     std::exception_ptr failure_of(Operation operation, std::uint64_t number, std::exception_ptr failure);
+
+    /// From now on. 0 s means none.
+    void set_deadline(std::chrono::duration<double> deadline) { deadline_ = deadline; }
 
     std::uint64_t last_number() const { return started_; }
 
@@ -132,7 +135,7 @@ class OperationQueue {
     std::vector<MissingRank> gone_for(const Call& message) const;
     bool have_ranks_gone();
     void note_given_up();
-    void check_deadline(const Backoff& backoff);
+    void check_deadline(std::chrono::duration<double> waited);
     /// Throws for the operation at the front of the queue, or for the next one.
     [[noreturn]] void give_up(std::chrono::duration<double> waited);
     void check_others_wait();
@@ -145,6 +148,7 @@ class OperationQueue {
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;
     std::uint64_t absences_ = 0;
+    std::chrono::duration<double> waited_{};  ///< for the operation at the front, by calls with a limit
     std::map<std::uint64_t, std::exception_ptr> failures_;
     int request_error_ = MPI_SUCCESS;
     std::map<std::uint64_t, std::vector<std::byte*>> parts_;
@@ -156,7 +160,7 @@ class OperationQueue {
     Backoff::Clock::time_point next_look_{};  // for ranks that have gone
     bool is_intact_ = true;
     bool crowded_;
-    std::chrono::seconds deadline_;
+    std::chrono::duration<double> deadline_;
     SideChannel side_channel_;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -47,6 +48,7 @@ struct Call {
     int* from = nullptr;           ///< receive_any: gets the rank of the sender when it is complete
     std::vector<std::size_t> send_counts = {};     ///< all_to_allv: bytes for each rank
     std::vector<std::size_t> receive_counts = {};  ///< all_to_allv: bytes from each rank
+    std::chrono::duration<double> waited{};        ///< for a message, by waits whose time was over
     UseShare use = {};                             ///< reduce_shares
 
     std::size_t bytes() const { return count * size_of(element); }
