@@ -25,7 +25,9 @@ _job_ranks: Optional[List[int]] = None
 
 def started_by_mpi() -> bool:
     """True if this process is a rank that MPI knows, and not a process that such a rank started."""
-    by_torchrun = "TORCHELASTIC_RUN_ID" in os.environ and "DTRAIN_JOB_ID" not in os.environ
+    environment = os.environ
+    by_torchrun = "TORCHELASTIC_RUN_ID" in environment and (
+        "DTRAIN_JOB_TOKEN" not in environment or environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True")
     if by_torchrun or multiprocessing.parent_process() is not None:
         return False
     return _session.init().size > 1
