@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <span>
 
 #include <fmt/format.h>
@@ -94,6 +95,8 @@ int dtrain_node_comm(const char* name, int rank, int size, double timeout, dtrai
     return guarded([&] {
         auto ranks = dtrain::node_communicator(
             {.name = name, .rank = rank, .size = size, .timeout = std::chrono::duration<double>(timeout)});
+        static std::once_flag is_first;
+        std::call_once(is_first, dtrain::capi::end_sessions_with_process);
         *comm = dtrain::capi::session_or_new().add(std::move(ranks));
     });
 }

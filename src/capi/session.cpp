@@ -42,13 +42,12 @@ void end_with_process(int status, void*) {
     if (comm::mpi_is_running()) abort_job(std::max(status, 1));
 }
 
-/// After the first session was made, so that what it uses still exists then.
-void register_end() {
-    static const int registered = ::on_exit(end_with_process, nullptr);
-    if (registered != 0) throw Error("on_exit failed: there is no memory for one more function");
-}
-
 }  // namespace
+
+void end_sessions_with_process() {
+    if (::on_exit(end_with_process, nullptr) != 0)
+        throw Error("on_exit failed: there is no memory for one more function");
+}
 
 void Session::begin_world() {
     if (has_world()) throw UsageError("dtrain was initialised already");
@@ -155,7 +154,6 @@ Session& session_or_new() {
     if (!living()) {
         living() = std::make_unique<Session>();
         owner = ::getpid();
-        register_end();
     }
     return *living();
 }
@@ -176,6 +174,7 @@ int dtrain_init(void) {
         const bool is_new = !living();
         try {
             dtrain::capi::session_or_new().begin_world();
+            dtrain::capi::end_sessions_with_process();
         } catch (...) {
             if (is_new) living().reset();
             throw;

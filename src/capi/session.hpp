@@ -73,4 +73,8 @@ Session& session();
 /// For what needs no dtrain_init().
 Session& session_or_new();
 
+/// The end of the process ends the session that there is. Call it when its communicators have been made: what
+/// they use still exists then, because it is destroyed in reverse order.
+void end_sessions_with_process();
+
 }  // namespace dtrain::capi

@@ -14,7 +14,7 @@ from conftest import SCRIPTS, jobs
 
 RUN = jobs.BUILD / "src" / "bin" / "dtrain-run"
 ENVIRONMENT = {"PYTHONPATH": jobs.ROOT / "python", "DTRAIN_LIBRARY": jobs.BUILD / "src/libdtrain.so", "CUDA_VISIBLE_DEVICES": "",
-               "OMP_NUM_THREADS": "1"}
+               "OMP_NUM_THREADS": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 OPERATIONS = ["averages", "all_types", "bools", "uneven", "in_place", "strided", "works", "any_source", "coalesced", "groups",
               "refused"]
 TRAININGS = ["ddp", "ddp_small_buckets", "ddp_static_graph", "ddp_gradient_as_bucket_view", "ddp_accumulates", "ddp_join",

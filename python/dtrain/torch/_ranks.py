@@ -21,6 +21,8 @@ _NAME_BYTES = 128
 
 #: By rank of torch's default group: the rank in the communicator of the job.
 _job_ranks: Optional[List[int]] = None
+#: How often this process has met others in a group, by name: the store keeps what was said before.
+_meetings: Dict[str, int] = {}
 
 
 def started_by_mpi() -> bool:
@@ -56,19 +58,25 @@ def answer_to(reports: List[Dict[str, Any]], name: str) -> Dict[str, str]:
     return {"name": name}
 
 
-def _met_through(store: Any, rank: int, size: int, timeout: float) -> int:
+def _place_in_store(group: str) -> str:
+    """Where the ranks of a group write this time: groups that are made anew have the same name."""
+    _meetings[group] = _meetings.get(group, 0) + 1
+    return f"dtrain/{_meetings[group]}"
+
+
+def _met_through(store: Any, place: str, rank: int, size: int, timeout: float) -> int:
     """A communicator of ranks of one node, which is named in torch's store."""
     mine = {"memory": _memory_of_node(), "node": platform.node(), "version": library().version}
     if rank == 0:
-        reports = [mine] + [json.loads(store.get(f"dtrain/{other}")) for other in range(1, size)]
+        reports = [mine] + [json.loads(store.get(f"{place}/{other}")) for other in range(1, size)]
         name = ctypes.create_string_buffer(_NAME_BYTES)
         if library().node_comm_name(name, _NAME_BYTES):
             library().raise_last_error()
         answer = answer_to(reports, name.value.decode())
-        store.set("dtrain/answer", json.dumps(answer))
+        store.set(f"{place}/answer", json.dumps(answer))
     else:
-        store.set(f"dtrain/{rank}", json.dumps(mine))
-        answer = json.loads(store.get("dtrain/answer"))
+        store.set(f"{place}/{rank}", json.dumps(mine))
+        answer = json.loads(store.get(f"{place}/answer"))
     if "error" in answer:
         raise UsageError(f"init_process_group(\"dtrain\"): {answer['error']}")
     handle = c_int()
@@ -77,7 +85,7 @@ def _met_through(store: Any, rank: int, size: int, timeout: float) -> int:
     return handle.value
 
 
-def _ranks_of_job(store: Any, rank: int, size: int) -> List[int]:
+def _ranks_of_job(store: Any, place: str, rank: int, size: int) -> List[int]:
     """By rank of the default group: the rank of the job."""
     world = _session.world()
     mine = world.rank
@@ -86,8 +94,8 @@ def _ranks_of_job(store: Any, rank: int, size: int) -> List[int]:
         for job_rank, torch_rank in enumerate(world.all_gather_object(rank)):
             by_rank[torch_rank] = job_rank
         return by_rank
-    store.set(f"dtrain/{rank}", str(mine))
-    return [mine if other == rank else int(store.get(f"dtrain/{other}")) for other in range(size)]
+    store.set(f"{place}/{rank}", str(mine))
+    return [mine if other == rank else int(store.get(f"{place}/{other}")) for other in range(size)]
 
 
 def communicator_of(options: Any) -> int:
@@ -96,15 +104,16 @@ def communicator_of(options: Any) -> int:
     global _job_ranks  # pylint: disable=global-statement
     rank, size, store = options.group_rank, options.group_size, options.store
     timeout = options.timeout.total_seconds()
+    place = _place_in_store(str(options.group_id))
     if not started_by_mpi():
-        return _met_through(store, rank, size, timeout)
+        return _met_through(store, place, rank, size, timeout)
     world = _session.world()
     if size > world.size:
         raise UsageError(f"init_process_group(\"dtrain\"): the group has {size} ranks, and the job has {world.size}: start it "
                          f"with -n {size}, or leave world_size and rank to the launcher")
     members = list(options.global_ranks_in_group)
     if not members or _job_ranks is None:
-        _job_ranks = _ranks_of_job(store, rank, size)
+        _job_ranks = _ranks_of_job(store, place, rank, size)
         ranks = _job_ranks
     else:
         ranks = [_job_ranks[member] for member in members]
