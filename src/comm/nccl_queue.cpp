@@ -125,7 +125,7 @@ bool NcclQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end)
                 std::this_thread::yield();
             go_on({.others_gave_up = failure_monitor_.others_gave_up(),
                    .waited = waited,
-                   .deadline = deadline_});
+                   .deadline = deadline_.value_or(failure_monitor_.deadline())});
             if (completed_ < number && Backoff::Clock::now() >= end) {
                 waited_ = before + backoff.waited();
                 failure_monitor_.note_goes_on();

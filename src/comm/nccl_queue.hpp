@@ -103,7 +103,7 @@ class NcclQueue {
     NcclPort& port_;
     FailureMonitor& failure_monitor_;
     std::chrono::milliseconds abort_within_;
-    std::chrono::duration<double> deadline_ = failure_monitor_.deadline();
+    std::optional<std::chrono::duration<double>> deadline_;  ///< none: that of failure_monitor_
     std::chrono::duration<double> waited_{};  ///< for the operation at the front, by calls with a limit
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;

@@ -123,7 +123,7 @@ class NodeBackend final : public CommunicatorBackend {
         return true;
     }
 
-    bool may_wait() const override { return queue_.is_intact() && !is_broken(); }
+    bool may_wait() const override { return queue_.is_intact(); }
 
     void set_deadline(std::chrono::duration<double> deadline) override {
         const auto turn = take_turn();
