@@ -56,6 +56,9 @@ dtrain-launch = dtrain._programs:launch
 dtrain-run = dtrain._programs:run
 dtrain-worker = dtrain._programs:worker
 fleetrun = dtrain._programs:launch
+
+[torch.distributed.backends]
+dtrain = dtrain.torch:register
 """
 
 
@@ -126,9 +129,9 @@ def write_wheel(folder, tree):
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{where},sha256={digest},{len(data)}")
 
-        for path in sorted((ROOT / "python/dtrain").glob("*")):
+        for path in sorted((ROOT / "python/dtrain").rglob("*")):
             if path.suffix in (".py", ".typed"):
-                add(f"dtrain/{path.name}", path.read_bytes())
+                add(path.relative_to(ROOT / "python").as_posix(), path.read_bytes())
         for path in sorted(tree.rglob("*")):
             if path.is_file():
                 add(f"dtrain/tree/{path.relative_to(tree).as_posix()}", path.read_bytes(), path.stat().st_mode & 0o755)

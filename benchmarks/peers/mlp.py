@@ -3,7 +3,8 @@
 """Steps per second of the documents' MLP with PyTorch or Paddle, one thread per rank.
 
 mlp.py small|big WAY     rank 0 prints steps per second
-WAY: torch, torch-fused, torch-compile, paddle, paddle-static; on several ranks of mpirun torch-ddp (gloo), torch-mpi: one
+WAY: torch, torch-fused, torch-compile, paddle, paddle-static; on several ranks of mpirun torch-ddp (gloo), torch-dtrain
+(DistributedDataParallel, too, on the back end dtrain), torch-mpi: one
 MPI_Allreduce (mpi4py) of all gradients, paddle-ddp: DataParallel (gloo).
 """
 
@@ -40,8 +41,10 @@ def torch_step(model_name, way):
         width = size
     model = torch.nn.Sequential(*layers, torch.nn.Linear(width, classes))
     agree, exchange = (lambda value: value), (lambda: None)
-    if way == "torch-ddp":
-        torch.distributed.init_process_group("gloo", rank=RANK, world_size=RANKS)
+    if way in ("torch-ddp", "torch-dtrain"):
+        if way == "torch-dtrain":
+            import dtrain.torch  # noqa: F401  # it registers the back end
+        torch.distributed.init_process_group("gloo" if way == "torch-ddp" else "dtrain", rank=RANK, world_size=RANKS)
         model = torch.nn.parallel.DistributedDataParallel(model)
 
         def agree(value):

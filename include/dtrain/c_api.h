@@ -37,7 +37,7 @@ enum dtrain_status {
     DTRAIN_USAGE_ERROR = 2,       ///< dtrain::UsageError: a value or a variable is not valid
     DTRAIN_MPI_ERROR = 3,         ///< dtrain::MpiError: a call of MPI failed
     DTRAIN_VERSION_MISMATCH = 4,  ///< dtrain::VersionMismatch: ranks run different versions of dtrain
-    DTRAIN_TIMEOUT = 5,           ///< dtrain::CommunicatorTimeout: other ranks did not come in time
+    DTRAIN_TIMEOUT = 5,           ///< dtrain::CommunicatorTimeout: other ranks did not come in time, or ended
     DTRAIN_NO_MEMORY = 6,         ///< std::bad_alloc
     DTRAIN_SPAWN_ERROR = 7,       ///< dtrain::SpawnError: a rank that was started failed
     DTRAIN_INTERNAL_ERROR = 8     ///< any other exception
@@ -51,11 +51,26 @@ enum dtrain_type {
     DTRAIN_BFLOAT16 = 3,
     DTRAIN_INT32 = 4,
     DTRAIN_INT64 = 5,
-    DTRAIN_UINT8 = 6
+    DTRAIN_UINT8 = 6,
+    DTRAIN_INT8 = 7,
+    DTRAIN_INT16 = 8,
+    DTRAIN_UINT16 = 9,
+    DTRAIN_UINT32 = 10,
+    DTRAIN_UINT64 = 11
 };
 
-/// How the ranks' values are combined: dtrain::Reduction. There are no products and no operations on bits.
-enum dtrain_reduction { DTRAIN_SUM = 0, DTRAIN_AVERAGE = 1, DTRAIN_MIN = 2, DTRAIN_MAX = 3 };
+/// How the ranks' values are combined: dtrain::Reduction. Bits are combined of integers only: otherwise
+/// DTRAIN_USAGE_ERROR, before anything is sent.
+enum dtrain_reduction {
+    DTRAIN_SUM = 0,
+    DTRAIN_AVERAGE = 1,
+    DTRAIN_MIN = 2,
+    DTRAIN_MAX = 3,
+    DTRAIN_PRODUCT = 4,
+    DTRAIN_BIT_AND = 5,
+    DTRAIN_BIT_OR = 6,
+    DTRAIN_BIT_XOR = 7
+};
 
 /// A communicator. Numbers of those that were freed are not used again.
 typedef int dtrain_comm;
@@ -145,11 +160,32 @@ int dtrain_comm_split(dtrain_comm comm, int color, int key, dtrain_comm* part);
 /// @param group receives DTRAIN_NO_COMM on ranks that are not listed
 int dtrain_comm_group(dtrain_comm comm, const int* ranks, size_t count, dtrain_comm* group);
 
+/// The same, but collective over the listed ranks only; the others do not call it. All pass the same list and
+/// tag. A listed rank that does not come in time is a DTRAIN_TIMEOUT.
+/// @param tag 0 to 32767; keeps groups apart that ranks make at the same time
+int dtrain_comm_of(dtrain_comm parent, const int* ranks, size_t count, int tag, dtrain_comm* group);
+
 /// A communicator of the ranks of this rank's node. Collective.
 int dtrain_comm_node_local(dtrain_comm comm, dtrain_comm* node);
 
+/// How long operations of this communicator wait for other ranks, from now on. At first it is
+/// DTRAIN_COMM_TIMEOUT. Not collective. @param seconds 0: without limit
+int dtrain_comm_set_timeout(dtrain_comm comm, double seconds);
+
 /// Frees a communicator other than DTRAIN_WORLD. Collective over its ranks. Nothing may be under way.
 int dtrain_comm_free(dtrain_comm comm);
+
+/// A fresh name for dtrain_node_comm() that nobody can guess. One rank makes it and passes it to the others.
+/// @param name receives it, terminated by 0 @param size of `name` in bytes: 33 at least
+int dtrain_node_comm_name(char* name, size_t size);
+
+/// A communicator of processes of one machine that calls no MPI: dtrain::node_communicator(). It needs no
+/// dtrain_init(), which may come before it, later or not at all; without one MPI is never initialised, and
+/// dtrain_finish() and the end of the process end these communicators alone. A rank whose process ends is a
+/// DTRAIN_TIMEOUT of the others that names it. Collective; dtrain_comm_free() of it is not.
+/// @param name what the ranks find each other by, the same on all: 1 to 200 letters, digits, "-", "_", "."
+/// @param timeout how long to wait for the other ranks, in seconds
+int dtrain_node_comm(const char* name, int rank, int size, double timeout, dtrain_comm* comm);
 
 /// Complete when all ranks have entered.
 int dtrain_barrier(dtrain_comm comm, dtrain_request* request);
@@ -206,11 +242,20 @@ int dtrain_send(dtrain_comm comm, const void* values, size_t bytes, int to, int 
 /// Receives a message of this length from this rank. @param tag 0 to 32767
 int dtrain_receive(dtrain_comm comm, void* values, size_t bytes, int from, int tag, dtrain_request* request);
 
+/// dtrain_receive() from whichever rank has sent a message of this length and tag.
+/// @param from receives the rank of the sender when the operation is complete, and stays valid until then
+int dtrain_receive_any(dtrain_comm comm, void* values, size_t bytes, int tag, int* from,
+                       dtrain_request* request);
+
 /// Progresses the operation. @param is_complete receives 1 once it is complete, and `request` is 0 then
 int dtrain_test(dtrain_request* request, int* is_complete);
 
 /// Waits until the operation is complete; `request` is 0 afterwards, also if it failed.
 int dtrain_wait(dtrain_request* request);
+
+/// dtrain_wait() for at most so many seconds, or some milliseconds more. @param is_complete receives 0 if the
+/// time was over first: the operation goes on, and `request` stays valid
+int dtrain_wait_for(dtrain_request* request, double seconds, int* is_complete);
 
 /// Memory that the ranks of a node share and for which operations are fastest: dtrain::SharedBuffer. Zeroed,
 /// aligned to 4096 bytes; ranks may ask for different lengths. It stays when `comm` is freed, until

@@ -20,9 +20,11 @@ namespace dtrain {
 /// An array in a checkpoint.
 struct CheckpointTensor {
     /// The values, by their type.
-    using Values = std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<double>,
-                                std::vector<std::int32_t>, std::vector<float16>, std::vector<bfloat16>,
-                                std::vector<std::uint8_t>>;
+    using Values =
+        std::variant<std::vector<float>, std::vector<std::int64_t>, std::vector<double>,
+                     std::vector<std::int32_t>, std::vector<float16>, std::vector<bfloat16>,
+                     std::vector<std::uint8_t>, std::vector<std::int8_t>, std::vector<std::int16_t>,
+                     std::vector<std::uint16_t>, std::vector<std::uint32_t>, std::vector<std::uint64_t>>;
 
     std::vector<std::int64_t> shape = {};  ///< extents, outermost first
     Values values = {};                    ///< in C order, as many values as the shape has elements

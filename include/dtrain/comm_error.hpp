@@ -43,6 +43,20 @@ class VersionMismatch : public UsageError {
     std::vector<std::string> versions_;
 };
 
+/// A communicator whose memory is that of GPUs was given for arrays in memory of the host.
+class GpuCommunicatorError : public UsageError {
+  public:
+    /// @param gpu see gpu()
+    GpuCommunicatorError(const std::string& message, std::string gpu)
+        : UsageError(message), gpu_(std::move(gpu)) {}
+
+    /// What the communicator runs on: "NCCL 2.28.9 on GPU 0".
+    const std::string& gpu() const { return gpu_; }
+
+  private:
+    std::string gpu_;
+};
+
 /// A rank that others wait for.
 struct MissingRank {
     int rank = 0;          ///< in the communicator that waited

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,12 +30,12 @@ struct CommunicatorAccess;
 /// A group of ranks that exchange data. A value type: copies share one underlying communicator. A
 /// default-constructed communicator is a world of one rank that never calls MPI.
 ///
-/// All operations except send and receive are collective: all ranks call them in the same order and with the
-/// same lengths. If ranks of one node do not, all of them throw an Error that says so. A reduction gives the
-/// same bits on every rank and in every run for a given length, number of ranks and ranks per node; within a
-/// node, ranks are added in rank order. start_...() returns at once and the operation progresses as described
-/// at Request. All operations throw MpiError, and CommunicatorTimeout if a rank does not take part in time.
-/// Only one thread of a process may use its communicators.
+/// All operations except messages (send, receive, receive_any) are collective: all ranks call them in the
+/// same order and with the same lengths. If ranks of one node do not, all of them throw an Error that says
+/// so. A reduction gives the same bits on every rank and in every run for a given length, number of ranks and
+/// ranks per node; within a node, ranks are added in rank order. start_...() returns at once and the
+/// operation progresses as described at Request. All operations throw MpiError, and CommunicatorTimeout if a
+/// rank does not take part in time. Only one thread of a process may use its communicators.
 class Communicator {
   public:
     /// A world of one rank.
@@ -191,6 +192,24 @@ class Communicator {
         return start_message(detail::Operation::receive, {}, std::as_writable_bytes(values), from, tag);
     }
 
+    /// Waits for a message of this length and tag from any rank. Returns the rank of the sender.
+    /// @throws Error if the tag does not exist
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    int receive_any(std::span<T> values, int tag = 0) const {
+        int from = -1;
+        start_receive_any(values, from, tag).wait();
+        return from;
+    }
+    /// receive_any() that returns at once. `from` gets the rank of the sender when the request is complete,
+    /// and must stay until then, as `values`. While one is under way, start no receive() with its tag: which
+    /// of them gets a message is not specified.
+    template <class T>
+    requires std::is_trivially_copyable_v<T>
+    [[nodiscard]] Request start_receive_any(std::span<T> values, int& from, int tag = 0) const {
+        return start_from_any(std::as_writable_bytes(values), from, tag);
+    }
+
     /// Sum, maximum or minimum of one value per rank.
     double sum(double value) const { return reduced(value, Reduction::sum); }
     /// Sum of one value per rank.
@@ -243,6 +262,11 @@ class Communicator {
         return all_gather(value);
     }
 
+    /// How long operations of this communicator wait for other ranks, from now on; 0: without limit. At first
+    /// it is DTRAIN_COMM_TIMEOUT, also for communicators that are made from this one. Not collective.
+    /// @throws UsageError if it is negative
+    void set_timeout(std::chrono::duration<double> timeout) const;
+
     /// Allocates memory that the ranks of a node share and for which reductions are fastest. Ranks may ask
     /// for different lengths, including 0. Collective. Any communicator over the same ranks, or over a subset
     /// of them, recognises it.
@@ -251,6 +275,13 @@ class Communicator {
 
     /// Ranks of the same color form a communicator, ordered by key and then by rank. Collective.
     Communicator split(int color, int key) const;
+    /// A communicator of the ranks that are listed, in that order. Collective over them alone: they pass the
+    /// same list and tag, and the other ranks do not call it. Ranks that make several of them at a time name
+    /// them by the tag, from 0 to 32767.
+    /// @throws UsageError if the list is empty, has a rank that does not exist or one twice, or does not have
+    /// this rank, or the tag does not exist; Error on all listed ranks if their lists or tags differ;
+    /// CommunicatorTimeout if a listed rank does not call it in time
+    Communicator subset(std::span<const int> ranks, int tag = 0) const;
     /// A communicator of the same ranks whose operations are independent of this one's. Collective.
     Communicator duplicate() const;
     /// A communicator of the ranks of this rank's node. Collective.
@@ -295,6 +326,7 @@ class Communicator {
                            std::size_t element) const;
     Request start_message(detail::Operation operation, std::span<const std::byte> out,
                           std::span<std::byte> in, int peer, int tag) const;
+    Request start_from_any(std::span<std::byte> in, int& from, int tag) const;
     void run(const detail::Call& call) const;
     Request start(const detail::Call& call) const;
 

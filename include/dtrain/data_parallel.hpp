@@ -13,9 +13,9 @@
 
 namespace dtrain {
 
-/// A parameter of any library: the buffers of its values and of its gradient. The memory is owned by the
-/// caller and must not move. Element types are float, double, float16 or bfloat16; the gradient may have
-/// another type than the values.
+/// A parameter of any library: the buffers of its values and of its gradient, in memory of the host. The
+/// memory is owned by the caller and must not move. Element types are float, double, float16 or bfloat16; the
+/// gradient may have another type than the values.
 struct ParameterBuffers {
     std::string name = {};  ///< for messages; the same on all ranks
     /// of the parameter, which GradientAveraging broadcasts and average_values() averages
@@ -48,7 +48,8 @@ class GradientAveraging {
   public:
     /// @param parameters in the order in which the forward pass uses them; the same on all ranks. Collective.
     /// @throws UsageError on all ranks if there are no parameters, a gradient has another size than its
-    /// values, one of them has an integer type, or the ranks have different parameters; MpiError.
+    /// values, one of them has an integer type, or the ranks have different parameters; GpuCommunicatorError
+    /// if the communicator is over NCCL, for the buffers are memory of the host; MpiError.
     GradientAveraging(Communicator communicator, std::vector<ParameterBuffers> parameters,
                       const GradientAveragingOptions& options = {});
     GradientAveraging(GradientAveraging&&) noexcept;

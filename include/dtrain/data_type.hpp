@@ -23,7 +23,12 @@ enum class DataType : std::uint8_t {
     bfloat16,  ///< dtrain::bfloat16
     int32,     ///< std::int32_t
     int64,     ///< std::int64_t
-    uint8      ///< std::uint8_t, and std::byte of operations that only move data
+    uint8,     ///< std::uint8_t, and std::byte of operations that only move data
+    int8,      ///< std::int8_t
+    int16,     ///< std::int16_t
+    uint16,    ///< std::uint16_t
+    uint32,    ///< std::uint32_t
+    uint64     ///< std::uint64_t
 };
 
 /// What is known of a DataType.
@@ -41,7 +46,12 @@ inline constexpr std::array data_type_table{DataTypeInfo{DataType::float32, "flo
                                             DataTypeInfo{DataType::bfloat16, "bfloat16", 2, true},  //
                                             DataTypeInfo{DataType::int32, "int32", 4, false},       //
                                             DataTypeInfo{DataType::int64, "int64", 8, false},       //
-                                            DataTypeInfo{DataType::uint8, "uint8", 1, false}};
+                                            DataTypeInfo{DataType::uint8, "uint8", 1, false},       //
+                                            DataTypeInfo{DataType::int8, "int8", 1, false},         //
+                                            DataTypeInfo{DataType::int16, "int16", 2, false},       //
+                                            DataTypeInfo{DataType::uint16, "uint16", 2, false},     //
+                                            DataTypeInfo{DataType::uint32, "uint32", 4, false},     //
+                                            DataTypeInfo{DataType::uint64, "uint64", 8, false}};
 
 /// All data types, in the order of the enumeration.
 inline constexpr auto data_types = [] {
@@ -73,7 +83,7 @@ constexpr bool is_real(DataType type) {
     return info_of(type).is_real;
 }
 
-/// True for int32, int64 and uint8.
+/// True for int8 to int64 and uint8 to uint64.
 constexpr bool is_integer(DataType type) {
     return !is_real(type);
 }
@@ -86,8 +96,9 @@ constexpr bool is_half(DataType type) {
 /// A type whose values can be reduced over ranks: the C++ type of a DataType.
 template <class T>
 concept Reducible = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, float16> ||
-    std::same_as<T, bfloat16> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
-    std::same_as<T, std::uint8_t>;
+    std::same_as<T, bfloat16> || std::same_as<T, std::int8_t> || std::same_as<T, std::int16_t> ||
+    std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> || std::same_as<T, std::uint8_t> ||
+    std::same_as<T, std::uint16_t> || std::same_as<T, std::uint32_t> || std::same_as<T, std::uint64_t>;
 
 /// The DataType of a C++ type.
 template <Reducible T>
@@ -96,8 +107,13 @@ inline constexpr DataType data_type_of = [] {
     if (std::same_as<T, double>) return DataType::float64;
     if (std::same_as<T, float16>) return DataType::float16;
     if (std::same_as<T, bfloat16>) return DataType::bfloat16;
+    if (std::same_as<T, std::int8_t>) return DataType::int8;
+    if (std::same_as<T, std::int16_t>) return DataType::int16;
     if (std::same_as<T, std::int32_t>) return DataType::int32;
-    return std::same_as<T, std::int64_t> ? DataType::int64 : DataType::uint8;
+    if (std::same_as<T, std::int64_t>) return DataType::int64;
+    if (std::same_as<T, std::uint16_t>) return DataType::uint16;
+    if (std::same_as<T, std::uint32_t>) return DataType::uint32;
+    return std::same_as<T, std::uint64_t> ? DataType::uint64 : DataType::uint8;
 }();
 
 /// Elements have a type that is not handled here, as tensors of uint8.

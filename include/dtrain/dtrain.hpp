@@ -30,6 +30,7 @@
 #include <dtrain/mpi_session.hpp>
 #include <dtrain/nccl.hpp>
 #include <dtrain/nn.hpp>
+#include <dtrain/node_communicator.hpp>
 #include <dtrain/optimizer.hpp>
 #include <dtrain/parallel_env.hpp>
 #include <dtrain/parameter_servers.hpp>

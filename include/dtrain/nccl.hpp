@@ -66,8 +66,9 @@ struct NcclOptions {
 /// bfloat16 are added in their own precision. Messages have no tags (only tag 0), and are ordered with the
 /// other operations; messages that were started are submitted together when one of them is tested or waited
 /// for. allocate() returns GPU memory registered with NCCL (ncclMemAlloc, ncclCommRegister), of which a rank
-/// can access only its own part. reduce_shares() is not supported. split() and duplicate() return
-/// communicators of this kind.
+/// can access only its own part. reduce_shares(), receive_any(), the reductions of bits and
+/// integers of 16 bits are not supported. split(), subset() and duplicate() return communicators of this
+/// kind.
 ///
 /// Deadline and errors are those of `over_mpi` (DTRAIN_COMM_TIMEOUT, CommunicatorTimeout).
 /// @throws NcclUnavailable on all ranks: built without CUDA, no GPU for some rank; NcclError: NCCL refuses

@@ -61,6 +61,10 @@ struct DataParallelOptions {
     /// if its loss depends on no parameter of the layer, or on no parameter at all: for losses that leave out
     /// the layer on some ranks. All ranks must then call backward() equally often, for any network.
     bool every_backward = false;
+    /// For tensors on GPUs (nn_device.hpp): average through NCCL, in GPU memory and while the backward pass
+    /// is running, in a communicator that is derived from the given one; each rank needs a GPU of its own.
+    /// False: through MPI and host memory. Has no effect if all ranks compute on CPUs.
+    bool nccl = false;
 };
 
 /// A layer whose gradients are averaged over ranks:
@@ -70,16 +74,20 @@ struct DataParallelOptions {
 ///
 /// While it exists, every backward() that reaches a parameter of the layer ends with averages over the ranks,
 /// through MPI, in buckets that start while the backward pass is running or, for gradients on a GPU, once it
-/// has been computed. All ranks must do such passes equally often; if a rank's loss may leave out the layer,
-/// use DataParallelOptions::every_backward. A parameter that no rank used then has no gradient; one that some
-/// ranks used has the sum of their gradients divided by the number of ranks, on all ranks. It makes no
-/// difference whether this object or the layer itself is called. With one rank it does nothing.
+/// has been computed; or through NCCL (DataParallelOptions::nccl). All ranks must do such passes equally
+/// often; if a rank's loss may leave out the layer, use DataParallelOptions::every_backward. A parameter that
+/// no rank used then has no gradient; one that some ranks used has the sum of their gradients divided by the
+/// number of ranks, on all ranks. It makes no difference whether this object or the layer itself is called.
+/// With one rank it does nothing.
 class DataParallel final : public Layer {
   public:
     /// Sets the layer's parameters to those of rank 0. The layer must not move and must outlive this object.
     /// Collective.
+    /// @param communicator over MPI, also with DataParallelOptions::nccl
     /// @throws UsageError on all ranks if there is no parameter, one is not float32 or is already averaged,
-    /// or the ranks have different parameters; MpiError
+    /// the ranks have different parameters, or with DataParallelOptions::nccl if NCCL is not available or
+    /// only some ranks compute on GPUs; GpuCommunicatorError if the communicator is over NCCL; MpiError,
+    /// NcclError
     DataParallel(Layer& layer, const Communicator& communicator, const DataParallelOptions& options = {});
     DataParallel(DataParallel&&) noexcept;
     DataParallel& operator=(DataParallel&&) = delete;

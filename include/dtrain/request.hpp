@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include <dtrain/comm_error.hpp>
@@ -29,6 +30,11 @@ class Request {
 
     /// Waits until the operation is complete. @throws MpiError, CommunicatorTimeout
     void wait();
+
+    /// wait() for at most this long, or some milliseconds more. False if the operation is not complete by
+    /// then: it goes on, and may be tested and waited for again. 0 or less is test().
+    /// @throws MpiError, CommunicatorTimeout as wait(): the communicator's own deadline holds here too
+    bool wait_for(std::chrono::duration<double> limit);
 
     /// True if nothing is left to wait for: as test() or wait() last found.
     bool complete() const { return backend_ == nullptr; }

@@ -6,13 +6,18 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
-# dtrain_type by format of the buffer protocol and bytes of an element ("l" has 4 or 8)
-_REDUCIBLE = {("f", 4): 0, ("d", 8): 1, ("e", 2): 2, ("i", 4): 4, ("l", 4): 4, ("l", 8): 5, ("q", 8): 5, ("B", 1): 6}
+# dtrain_type by format of the buffer protocol and bytes of an element ("l" and "L" have 4 or 8)
+_REDUCIBLE = {("f", 4): 0, ("d", 8): 1, ("e", 2): 2, ("i", 4): 4, ("l", 4): 4, ("l", 8): 5, ("q", 8): 5, ("B", 1): 6,
+              ("b", 1): 7, ("h", 2): 8, ("H", 2): 9, ("I", 4): 10, ("L", 4): 10, ("L", 8): 11, ("Q", 8): 11}
 _BFLOAT16 = 3
 _UINT8 = 6
-_REDUCTIONS = {"sum": 0, "average": 1, "min": 2, "max": 3}
-_ORDERED = (2, 3)  # what bools can be reduced by: all, any
-REDUCIBLE_NAMES = "float32, float64, float16, bfloat16 (of ml_dtypes), int32, int64, uint8; bool by min and max"
+_REAL = (0, 1, 2, _BFLOAT16)
+_REDUCTIONS = {"sum": 0, "average": 1, "min": 2, "max": 3, "product": 4, "bit_and": 5, "bit_or": 6, "bit_xor": 7}
+_FIRST_OF_BITS = 5
+# Of bools: what they are reduced by as bytes of 0 and 1. A sum is "any", a product is "all".
+_OF_BOOLS = {0: 3, 2: 2, 3: 3, 4: 2, 5: 5, 6: 6, 7: 7}
+REDUCIBLE_NAMES = ("float32, float64, float16, bfloat16 (of ml_dtypes), int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
+                   "bool")
 
 
 class _PyBuffer(ctypes.Structure):
@@ -93,24 +98,39 @@ def reduction_of(name: str, what: str) -> int:
     try:
         return _REDUCTIONS[name]
     except (KeyError, TypeError):
-        raise ValueError(f"{what}: op is {name!r}; there are 'sum', 'average', 'min' and 'max'") from None
+        raise ValueError(f"{what}: op is {name!r}; there are {', '.join(map(repr, _REDUCTIONS))}") from None
 
 
-def type_of(memory: Memory, reduction: int, what: str) -> int:
+def _type_of(memory: Memory, what: str) -> int:
     """dtrain_type of the elements."""
     kind = memory.format
-    found = _REDUCIBLE.get((kind, memory.itemsize))
-    if found is not None:
-        return found
     if kind == "E":
         return _BFLOAT16
-    if kind == "?" and reduction in _ORDERED:
+    if kind[:1] in "<=@":  # as ctypes says it
+        kind = kind[1:]
+    if kind == "?":
         return _UINT8
-    found = _REDUCIBLE.get((kind[1:], memory.itemsize)) if kind[:1] in "<=@" else None  # as ctypes says it
-    if found is not None:
-        return found
-    raise TypeError(f"{what}: elements of format {kind!r} with {memory.itemsize} bytes cannot be reduced; "
-                    f"those that can: {REDUCIBLE_NAMES}")
+    found = _REDUCIBLE.get((kind, memory.itemsize))
+    if found is None:
+        raise TypeError(f"{what}: elements of format {memory.format!r} with {memory.itemsize} bytes cannot be reduced; "
+                        f"those that can: {REDUCIBLE_NAMES}")
+    return found
+
+
+def type_and_reduction(memory: Memory, op: str, what: str) -> Tuple[int, int]:
+    """dtrain_type and dtrain_reduction of elements and the name of what they are reduced by."""
+    reduction = reduction_of(op, what)
+    kind = _REDUCIBLE.get((memory.format, memory.itemsize))
+    if kind is None:
+        kind = _type_of(memory, what)
+        if memory.format[-1:] == "?":
+            if reduction not in _OF_BOOLS:
+                raise TypeError(f"{what}: bools have no {op}: reduce them as numbers, for example array.astype('f4')")
+            reduction = _OF_BOOLS[reduction]
+    if reduction >= _FIRST_OF_BITS and kind in _REAL:
+        raise TypeError(f"{what}: {op} is for integers and bools; floating-point numbers have sum, average, min, max and "
+                        "product")
+    return kind, reduction
 
 
 def new_like(array: Any, shape: Sequence[int], what: str) -> Any:

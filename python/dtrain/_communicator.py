@@ -8,9 +8,9 @@ import ctypes
 import math
 import weakref
 from ctypes import byref, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, Union
 
-from ._arrays import Memory, memory_of, new_like, reduction_of, sizes, type_of
+from ._arrays import Memory, memory_of, new_like, sizes, type_and_reduction
 from ._library import CommInfo, library
 
 #: What operations under way use: it stays, whatever becomes of their Request.
@@ -43,13 +43,33 @@ class Request:
             self._complete()
         return bool(is_complete.value)
 
-    def wait(self) -> Any:
-        """Waits until the operation is complete, and returns the array that has its result (None: it has none)."""
+    def wait(self, timeout: Optional[float] = None) -> Any:
+        """Waits until the operation is complete, and returns the array that has its result (None: it has none).
+
+        :param timeout: seconds, after which TimeoutError is raised: the operation goes on, and may be waited for again
+        """
+        if timeout is not None and not self._wait_for(timeout):
+            raise TimeoutError(f"the operation was not complete after {timeout:g} seconds; it goes on: wait for it again")
         status = library().wait(ctypes.addressof(self._number))
         self._complete()
         if status:
             library().raise_last_error()
         return self._result
+
+    def _wait_for(self, timeout: float) -> bool:
+        is_complete = c_int()
+        if library().wait_for(ctypes.addressof(self._number), timeout, byref(is_complete)):
+            self._complete()
+            library().raise_last_error()
+        return bool(is_complete.value)
+
+
+class _AnySender(Request):
+    """A message under way whose result is the rank of its sender."""
+
+    def wait(self, timeout: Optional[float] = None) -> int:
+        sender: int = super().wait(timeout).value
+        return sender
 
 
 class SharedArray:
@@ -119,7 +139,8 @@ class Communicator:
     elements that follow one another in memory, and that can be written where a result goes. start_...() returns a Request
     at once; its wait() gives what the operation without start_ returns.
 
-    op is "sum", "average", "min" or "max".
+    op is "sum", "average", "min", "max" or "product"; of integers also "bit_and", "bit_or" or "bit_xor". Of bools "sum" and
+    "max" say whether any is true, "product" and "min" whether all are.
     """
 
     def __init__(self, handle: int):
@@ -147,11 +168,12 @@ class Communicator:
         if function(self._handle, *arguments):
             library().raise_last_error()
 
-    def _start(self, function: Any, arguments: Tuple[Any, ...], result: Any, keeps: Tuple[Any, ...]) -> Request:
+    def _start(self, function: Any, arguments: Tuple[Any, ...], result: Any, keeps: Tuple[Any, ...],
+               kind: "Type[Request]" = Request) -> Request:
         number = c_uint64()
         if function(self._handle, *arguments, ctypes.addressof(number)):
             library().raise_last_error()
-        return Request(number, result, keeps)
+        return kind(number, result, keeps)
 
     # Groups of ranks
 
@@ -171,6 +193,13 @@ class Communicator:
         """A communicator of these ranks, in this order; None on the others. Collective over all ranks of this one, which
         pass the same list."""
         return self._new(library().comm_group, (c_int * len(ranks))(*ranks), len(ranks))
+
+    def subset(self, ranks: Sequence[int], tag: int = 0) -> "Communicator":
+        """A communicator of these ranks, in this order. Collective over them alone: they pass the same list and tag, and the
+        others do not call it. Ranks that make several at a time name them by the tag, 0 to 32767."""
+        made = self._new(library().comm_of, (c_int * len(ranks))(*ranks), len(ranks), tag)
+        assert made is not None
+        return made
 
     def node_local(self) -> "Communicator":
         """A communicator of the ranks of this rank's node. Collective."""
@@ -194,8 +223,7 @@ class Communicator:
 
     def _reducing(self, array: Any, op: str, what: str) -> Tuple[Tuple[Any, ...], Memory]:
         memory = memory_of(array, what, writable=True)
-        reduction = reduction_of(op, what)
-        return (memory[0], memory[1] // memory[2], type_of(memory, reduction, what), reduction), memory
+        return (memory[0], memory[1] // memory[2], *type_and_reduction(memory, op, what)), memory
 
     def all_reduce(self, array: Any, op: str = "sum") -> Any:
         """Reduces element by element over all ranks, in place, and returns the array."""
@@ -229,9 +257,8 @@ class Communicator:
         _check_lengths(what, target, source.bytes // self.size, source, f"a block of {self.size}")
         if source.bytes % self.size:
             raise ValueError(f"{what}: {source.bytes} bytes are no blocks for {self.size} ranks")
-        reduction = reduction_of(op, what)
         count = target.bytes // target.itemsize
-        arguments = (source.address, target.address, count, type_of(source, reduction, what), reduction)
+        arguments = (source.address, target.address, count, *type_and_reduction(source, op, what))
         return arguments, out, (array, out, source, target)
 
     def reduce_scatter(self, array: Any, out: Any = None, op: str = "sum") -> Any:
@@ -420,6 +447,20 @@ class Communicator:
         """receive() that returns at once."""
         memory = memory_of(array, "receive", writable=True)
         return self._start(library().receive, (memory.address, memory.bytes, source, tag), array, (array, memory))
+
+    def receive_any(self, array: Any, tag: int = 0) -> int:
+        """Receives a message of the array's length from whichever rank has sent one, and returns the rank."""
+        memory = memory_of(array, "receive_any", writable=True)
+        sender = c_int()
+        self._run(library().receive_any, memory.address, memory.bytes, tag, ctypes.addressof(sender), None)
+        return sender.value
+
+    def start_receive_any(self, array: Any, tag: int = 0) -> Request:
+        """receive_any() that returns at once: wait() gives the rank."""
+        memory = memory_of(array, "receive_any", writable=True)
+        sender = c_int()
+        arguments = (memory.address, memory.bytes, tag, ctypes.addressof(sender))
+        return self._start(library().receive_any, arguments, sender, (array, memory, sender), _AnySender)
 
     # Objects, by pickle
 

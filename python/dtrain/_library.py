@@ -47,6 +47,10 @@ _FUNCTIONS = {
     "comm_describe": [c_int, c_char_p, c_size_t],
     "comm_split": [c_int, c_int, c_int, POINTER(c_int)],
     "comm_group": [c_int, POINTER(c_int), c_size_t, POINTER(c_int)],
+    "node_comm_name": [c_char_p, c_size_t],
+    "node_comm": [c_char_p, c_int, c_int, c_double, POINTER(c_int)],
+    "comm_set_timeout": [c_int, c_double],
+    "comm_of": [c_int, POINTER(c_int), c_size_t, c_int, POINTER(c_int)],
     "comm_node_local": [c_int, POINTER(c_int)],
     "comm_free": [c_int],
     "barrier": [c_int, c_void_p],
@@ -62,6 +66,8 @@ _FUNCTIONS = {
     "scatter": [c_int, c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_void_p],
     "send": [c_int, c_void_p, c_size_t, c_int, c_int, c_void_p],
     "receive": [c_int, c_void_p, c_size_t, c_int, c_int, c_void_p],
+    "receive_any": [c_int, c_void_p, c_size_t, c_int, c_void_p, c_void_p],
+    "wait_for": [c_void_p, c_double, c_void_p],
     "test": [c_void_p, POINTER(c_int)],
     "wait": [c_void_p],
     "allocate": [c_int, c_size_t, POINTER(c_uint64), POINTER(c_void_p)],
@@ -101,18 +107,22 @@ class Library:
         return version.decode()
 
     def raise_last_error(self) -> NoReturn:
+        """Raises last_error()."""
+        raise self.last_error()
+
+    def last_error(self) -> Exception:
         """The exception for the last function that failed in this thread."""
         error = self.handle.dtrain_last_error().contents
         message = error.message.decode(errors="replace")
         if error.status == 5:
             missing = [MissingRank(one.rank, one.why.decode(errors="replace"))
                        for one in error.missing[:error.missing_count]]
-            raise CommunicatorTimeout(message, error.operation.decode(), error.number, error.waited, missing)
+            return CommunicatorTimeout(message, error.operation.decode(), error.number, error.waited, missing)
         if error.status == 3:
-            raise MpiError(message, error.mpi_code)
+            return MpiError(message, error.mpi_code)
         if error.status == 7:
-            raise SpawnError(message, error.rank)
-        raise {2: UsageError, 4: VersionMismatch, 6: MemoryError}.get(error.status, DtrainError)(message)
+            return SpawnError(message, error.rank)
+        return {2: UsageError, 4: VersionMismatch, 6: MemoryError}.get(error.status, DtrainError)(message)
 
 
 def _has_mpi(folder: str) -> bool:

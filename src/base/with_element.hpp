@@ -28,6 +28,16 @@ auto with_element(DataType type, const Action& action) {
             return action.template operator()<std::int64_t>();
         case DataType::uint8:
             return action.template operator()<std::uint8_t>();
+        case DataType::int8:
+            return action.template operator()<std::int8_t>();
+        case DataType::int16:
+            return action.template operator()<std::int16_t>();
+        case DataType::uint16:
+            return action.template operator()<std::uint16_t>();
+        case DataType::uint32:
+            return action.template operator()<std::uint32_t>();
+        case DataType::uint64:
+            return action.template operator()<std::uint64_t>();
     }
     throw Error("there is no such type of elements");
 }

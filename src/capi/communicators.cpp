@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <span>
 
 #include <fmt/format.h>
 
 #include <dtrain/c_api.h>
+#include <dtrain/node_communicator.hpp>
 
 #include "capi/guarded.hpp"
 #include "capi/session.hpp"
@@ -69,8 +72,37 @@ int dtrain_comm_group(dtrain_comm comm, const int* ranks, size_t count, dtrain_c
         [&] { *group = dtrain::capi::group(session().communicator(comm), std::span(ranks, count)); });
 }
 
+int dtrain_comm_of(dtrain_comm parent, const int* ranks, size_t count, int tag, dtrain_comm* group) {
+    return guarded(
+        [&] { *group = session().add(session().communicator(parent).subset(std::span(ranks, count), tag)); });
+}
+
 int dtrain_comm_node_local(dtrain_comm comm, dtrain_comm* node) {
     return guarded([&] { *node = session().add(session().communicator(comm).node_local()); });
+}
+
+int dtrain_node_comm_name(char* name, size_t size) {
+    return dtrain::capi::without_exceptions([&] {
+        const auto fresh = dtrain::node_communicator_name();
+        if (size <= fresh.size())
+            throw dtrain::UsageError(fmt::format(
+                "dtrain_node_comm_name into {} bytes: a name takes {} of them", size, fresh.size() + 1));
+        name[fresh.copy(name, size)] = '\0';
+    });
+}
+
+int dtrain_node_comm(const char* name, int rank, int size, double timeout, dtrain_comm* comm) {
+    return guarded([&] {
+        auto ranks = dtrain::node_communicator(
+            {.name = name, .rank = rank, .size = size, .timeout = std::chrono::duration<double>(timeout)});
+        static std::once_flag is_first;
+        std::call_once(is_first, dtrain::capi::end_sessions_with_process);
+        *comm = dtrain::capi::session_or_new().add(std::move(ranks));
+    });
+}
+
+int dtrain_comm_set_timeout(dtrain_comm comm, double seconds) {
+    return guarded([&] { session().communicator(comm).set_timeout(std::chrono::duration<double>(seconds)); });
 }
 
 int dtrain_comm_free(dtrain_comm comm) {

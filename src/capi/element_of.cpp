@@ -25,6 +25,16 @@ DataType element_of(int type) {
             return DataType::int64;
         case DTRAIN_UINT8:
             return DataType::uint8;
+        case DTRAIN_INT8:
+            return DataType::int8;
+        case DTRAIN_INT16:
+            return DataType::int16;
+        case DTRAIN_UINT16:
+            return DataType::uint16;
+        case DTRAIN_UINT32:
+            return DataType::uint32;
+        case DTRAIN_UINT64:
+            return DataType::uint64;
         default:
             throw UsageError(fmt::format("type {}: there is none such; see dtrain_type", type));
     }
@@ -40,6 +50,14 @@ Reduction reduction_of(int reduction) {
             return Reduction::min;
         case DTRAIN_MAX:
             return Reduction::max;
+        case DTRAIN_PRODUCT:
+            return Reduction::product;
+        case DTRAIN_BIT_AND:
+            return Reduction::bit_and;
+        case DTRAIN_BIT_OR:
+            return Reduction::bit_or;
+        case DTRAIN_BIT_XOR:
+            return Reduction::bit_xor;
         default:
             throw UsageError(
                 fmt::format("reduction {}: there is none such; see dtrain_reduction", reduction));

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -16,6 +17,7 @@
 #include "capi/session.hpp"
 #include "comm/backend.hpp"
 #include "comm/call.hpp"
+#include "comm/defined_reduction.hpp"
 
 namespace dtrain::capi {
 namespace {
@@ -105,12 +107,14 @@ std::vector<Request> gather_everywhere(const Communicator& ranks, const void* mi
 }
 
 Call reduction(Operation operation, const void* in, void* out, std::size_t count, int type, int how) {
-    return {.operation = operation,
-            .element = element_of(type),
-            .reduction = reduction_of(how),
-            .send = static_cast<const std::byte*>(in),
-            .receive = static_cast<std::byte*>(out),
-            .count = count};
+    const Call call{.operation = operation,
+                    .element = element_of(type),
+                    .reduction = reduction_of(how),
+                    .send = static_cast<const std::byte*>(in),
+                    .receive = static_cast<std::byte*>(out),
+                    .count = count};
+    comm::check_reduction(call);
+    return call;
 }
 
 Call moved(Operation operation, const void* out, void* in, std::size_t bytes) {
@@ -218,6 +222,13 @@ int dtrain_receive(dtrain_comm comm, void* values, size_t bytes, int from, int t
     });
 }
 
+int dtrain_receive_any(dtrain_comm comm, void* values, size_t bytes, int tag, int* from,
+                       dtrain_request* request) {
+    return started(comm, request, [&](const Communicator& ranks) {
+        return ranks.start_receive_any(bytes_at(values, bytes), *from, tag);
+    });
+}
+
 int dtrain_test(dtrain_request* request, int* is_complete) {
     return guarded([&] {
         *is_complete = 0;
@@ -230,5 +241,16 @@ int dtrain_test(dtrain_request* request, int* is_complete) {
 int dtrain_wait(dtrain_request* request) {
     return guarded([&] {
         if (const auto ending = std::exchange(*request, 0); ending != 0) session().wait(ending);
+    });
+}
+
+int dtrain_wait_for(dtrain_request* request, double seconds, int* is_complete) {
+    return guarded([&] {
+        *is_complete = 0;
+        const auto waits_for = std::exchange(*request, 0);
+        if (waits_for != 0 && !session().wait_for(waits_for, std::chrono::duration<double>(seconds)))
+            *request = waits_for;
+        else
+            *is_complete = 1;
     });
 }

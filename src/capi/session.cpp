@@ -16,6 +16,7 @@
 #include "base/error_file.hpp"
 #include "capi/buffers.hpp"
 #include "capi/guarded.hpp"
+#include "comm/backoff.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 
@@ -30,6 +31,10 @@ std::unique_ptr<Session>& living() {
 
 pid_t owner = 0;
 
+UsageError not_initialised() {
+    return UsageError("dtrain is not initialised: call dtrain_init() (dtrain.init()) first");
+}
+
 void end_with_process(int status, void*) {
     const bool is_fork = ::getpid() != owner;
     if (!living() || is_fork) return;
@@ -37,19 +42,19 @@ void end_with_process(int status, void*) {
     if (comm::mpi_is_running()) abort_job(std::max(status, 1));
 }
 
-/// After the first session was made, so that what it uses still exists then.
-void register_end() {
-    static const int registered = ::on_exit(end_with_process, nullptr);
-    if (registered != 0) throw Error("on_exit failed: there is no memory for one more function");
-}
-
 }  // namespace
 
-Session::Session() {
+void end_sessions_with_process() {
+    if (::on_exit(end_with_process, nullptr) != 0)
+        throw Error("on_exit failed: there is no memory for one more function");
+}
+
+void Session::begin_world() {
+    if (has_world()) throw UsageError("dtrain was initialised already");
     if (comm::mpi_is_running())
-        communicators_.emplace_back(from_mpi(MPI_COMM_WORLD));
+        communicators_.front() = from_mpi(MPI_COMM_WORLD);
     else
-        communicators_.emplace_back(env_.emplace(0, nullptr).communicator());
+        communicators_.front() = env_.emplace(0, nullptr).communicator();
 }
 
 Session::~Session() {
@@ -60,6 +65,7 @@ const Communicator& Session::communicator(dtrain_comm comm) const {
     if (comm < 0 || comm >= std::ssize(communicators_))
         throw UsageError(fmt::format("communicator {}: there is none such", comm));
     const auto& found = communicators_[static_cast<std::size_t>(comm)];
+    if (!found && comm == DTRAIN_WORLD) throw not_initialised();
     if (!found) throw UsageError(fmt::format("communicator {} was freed", comm));
     return *found;
 }
@@ -122,6 +128,17 @@ void Session::wait(dtrain_request request) {
     for (auto& operation : ended.mapped().operations) operation.wait();
 }
 
+bool Session::wait_for(dtrain_request request, std::chrono::duration<double> limit) {
+    auto waiting = under_way_.extract(find(request));
+    const auto end = comm::time_after(limit);
+    for (auto& operation : waiting.mapped().operations)
+        if (!operation.wait_for(end - comm::Backoff::Clock::now())) {
+            under_way_.insert(std::move(waiting));
+            return false;
+        }
+    return true;
+}
+
 void Session::refuse_while_under_way(std::optional<dtrain_comm> comm) const {
     const auto left = std::ranges::count_if(
         under_way_, [&](const auto& started) { return !comm || started.second.comm == *comm; });
@@ -129,7 +146,15 @@ void Session::refuse_while_under_way(std::optional<dtrain_comm> comm) const {
 }
 
 Session& session() {
-    if (!living()) throw UsageError("dtrain is not initialised: call dtrain_init() (dtrain.init()) first");
+    if (!living()) throw not_initialised();
+    return *living();
+}
+
+Session& session_or_new() {
+    if (!living()) {
+        living() = std::make_unique<Session>();
+        owner = ::getpid();
+    }
     return *living();
 }
 
@@ -146,10 +171,14 @@ const char* dtrain_version(void) {
 
 int dtrain_init(void) {
     return guarded([] {
-        if (living()) throw dtrain::UsageError("dtrain was initialised already");
-        living() = std::make_unique<Session>();
-        dtrain::capi::owner = ::getpid();
-        dtrain::capi::register_end();
+        const bool is_new = !living();
+        try {
+            dtrain::capi::session_or_new().begin_world();
+            dtrain::capi::end_sessions_with_process();
+        } catch (...) {
+            if (is_new) living().reset();
+            throw;
+        }
     });
 }
 
@@ -161,7 +190,7 @@ int dtrain_finish(void) {
 }
 
 int dtrain_is_initialised(void) {
-    return living() ? 1 : 0;
+    return living() && living()->has_world() ? 1 : 0;
 }
 
 void dtrain_abort(int status) {

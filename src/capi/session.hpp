@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,14 +14,18 @@
 
 namespace dtrain::capi {
 
-/// What lives between dtrain_init() and dtrain_finish().
+/// What lives from the first function that needs it to dtrain_finish(): the communicator of all ranks from
+/// dtrain_init() on, and those that need none.
 class Session {
   public:
-    /// Collective, as is its end.
-    Session();
+    Session() : communicators_(1) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
     ~Session();
+
+    /// Collective, as is the end of a session with a world. @throws UsageError if it has one
+    void begin_world();
+    bool has_world() const { return communicators_.front().has_value(); }
 
     /// @throws UsageError if there is no such communicator
     const Communicator& communicator(dtrain_comm comm) const;
@@ -40,6 +45,8 @@ class Session {
     bool test(dtrain_request request);
     /// The request is gone afterwards, also if it failed.
     void wait(dtrain_request request);
+    /// False if the time was over first; else as wait().
+    bool wait_for(dtrain_request request, std::chrono::duration<double> limit);
 
     /// @throws UsageError if a request of this communicator has not been waited for; none: of any
     void refuse_while_under_way(std::optional<dtrain_comm> comm) const;
@@ -60,7 +67,14 @@ class Session {
     dtrain_request started_ = 0;
 };
 
-/// @throws UsageError without dtrain_init()
+/// @throws UsageError without dtrain_init() or a communicator that needs none
 Session& session();
+
+/// For what needs no dtrain_init().
+Session& session_or_new();
+
+/// The end of the process ends the session that there is. Call it when its communicators have been made: what
+/// they use still exists then, because it is destroyed in reverse order.
+void end_sessions_with_process();
 
 }  // namespace dtrain::capi

@@ -19,11 +19,6 @@ constexpr std::size_t shortest_read = std::size_t{192} << 10U;
 // Above this length, reducing the data in place is faster than copying them first.
 constexpr std::size_t max_copied = 512;
 
-std::string_view name_of(Reduction reduction) {
-    constexpr std::string_view names[] = {"sum", "average", "min", "max"};
-    return names[static_cast<std::size_t>(reduction)];
-}
-
 /// The data that a rank contributes to the operation.
 std::span<const std::byte> given(const OperationQueue& queue, const Call& call) {
     switch (call.operation) {

@@ -5,15 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <mpi.h>
 
 #include <dtrain/communicator.hpp>
 
+#include "comm/backoff.hpp"
 #include "comm/call.hpp"
 #include "comm/captured_operations.hpp"
 #include "comm/failure_monitor.hpp"
+#include "comm/leaving.hpp"
 
 namespace dtrain {
 
@@ -36,15 +39,26 @@ class CommunicatorBackend {
     /// True if the operation is complete; its handle is then no longer valid.
     virtual bool test(std::uintptr_t handle) = 0;
     virtual void wait(std::uintptr_t handle) = 0;
+    /// False if `end` came first: the operation goes on, and the handle stays valid.
+    virtual bool wait_until(std::uintptr_t handle, comm::Backoff::Clock::time_point end) = 0;
+
+    virtual void set_deadline(std::chrono::duration<double> deadline) = 0;  ///< 0: none
 
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
+    /// The GPU whose memory allocate() returns, "NCCL 2.28.9 on GPU 0"; "" if it is memory of the host.
+    virtual std::string gpu_of_memory() const { return {}; }
     virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
+    /// Collective over the listed ranks, of which this rank is one.
+    virtual std::shared_ptr<CommunicatorBackend> subset(std::span<const int> ranks, int tag) = 0;
 
     virtual std::unique_ptr<comm::Transport> open_transport() = 0;
     virtual std::unique_ptr<comm::FailureMonitor> open_failure_monitor() = 0;
 
     /// A duplicate that the caller frees. Collective. @throws Error if MPI is not running
     virtual MPI_Comm copy_for_mpi() = 0;
+
+    /// False when it is pointless to wait in a destructor for operations under way.
+    virtual bool may_wait() const { return !comm::leaves_alone(); }
 
     /// Null if the backend does not support them.
     virtual comm::CapturedOperations* captured_operations() { return nullptr; }

@@ -39,4 +39,12 @@ std::chrono::duration<double> Backoff::waited() const {
     return since_ == Clock::time_point() ? Clock::duration() : Clock::now() - since_;
 }
 
+Backoff::Clock::time_point time_after(std::chrono::duration<double> limit) {
+    using Clock = Backoff::Clock;
+    const auto now = Clock::now();
+    const std::chrono::duration<double> left = Clock::time_point::max() - now;
+    return limit < left / 2 ? now + std::chrono::duration_cast<Clock::duration>(limit)
+                            : Clock::time_point::max();
+}
+
 }  // namespace dtrain::comm

@@ -33,4 +33,7 @@ class Backoff {
     Clock::time_point since_{};
 };
 
+/// `limit` from now; the clock's last moment if that is longer than it can tell.
+Backoff::Clock::time_point time_after(std::chrono::duration<double> limit);
+
 }  // namespace dtrain::comm

@@ -11,4 +11,13 @@ using detail::Call;
 using detail::Operation;
 using detail::UseShare;
 
+/// Call::peer of receive_any.
+inline constexpr int any_rank = -1;
+
+/// True for what two ranks do alone.
+constexpr bool is_message(Operation operation) {
+    return operation == Operation::send || operation == Operation::receive ||
+           operation == Operation::receive_any;
+}
+
 }  // namespace dtrain::comm

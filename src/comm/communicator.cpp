@@ -10,8 +10,10 @@
 
 #include "comm/announced.hpp"
 #include "comm/backend.hpp"
+#include "comm/defined_reduction.hpp"
 #include "comm/leaving.hpp"
 #include "comm/staged.hpp"
+#include "comm/subset.hpp"
 
 namespace dtrain {
 
@@ -67,10 +69,12 @@ int Communicator::nodes() const {
 }
 
 void Communicator::run(const Call& call) const {
+    comm::check_reduction(call);
     backend_->run(call);
 }
 
 Request Communicator::start(const Call& call) const {
+    comm::check_reduction(call);
     return backend_->start(call);
 }
 
@@ -141,6 +145,17 @@ Request Communicator::start_message(Operation operation, std::span<const std::by
                   .tag = tag});
 }
 
+Request Communicator::start_from_any(std::span<std::byte> in, int& from, int tag) const {
+    if (tag < 0 || tag > largest_tag)
+        throw Error(fmt::format("receive_any with tag {}: tags are 0 to {}", tag, largest_tag));
+    return start({.operation = Operation::receive_any,
+                  .receive = in.data(),
+                  .count = in.size(),
+                  .peer = comm::any_rank,
+                  .tag = tag,
+                  .from = &from});
+}
+
 Communicator::Share Communicator::share_of_bytes(std::size_t bytes, std::size_t element) const {
     const auto share = comm::share_of(bytes, backend_->node_rank(), backend_->node_size());
     return {share.first / element, share.bytes / element};
@@ -176,6 +191,12 @@ std::vector<std::int64_t> Communicator::all_gather(std::int64_t value) const {
     return values;
 }
 
+void Communicator::set_timeout(std::chrono::duration<double> timeout) const {
+    if (!(timeout.count() >= 0))
+        throw UsageError(fmt::format("timeout of {} seconds: it is 0 (none) or more", timeout.count()));
+    backend_->set_deadline(timeout);
+}
+
 SharedBuffer Communicator::allocate(std::size_t bytes) const {
     return backend_->allocate(bytes, backend_);
 }
@@ -183,6 +204,13 @@ SharedBuffer Communicator::allocate(std::size_t bytes) const {
 Communicator Communicator::split(int color, int key) const {
     if (color < 0) throw Error(fmt::format("split with colour {}: colours are 0 or more", color));
     return Communicator(backend_->split(color, key));
+}
+
+Communicator Communicator::subset(std::span<const int> ranks, int tag) const {
+    comm::check_subset(ranks, rank(), size());
+    if (tag < 0 || tag > largest_tag)
+        throw UsageError(fmt::format("subset with tag {}: tags are 0 to {}", tag, largest_tag));
+    return Communicator(backend_->subset(ranks, tag));
 }
 
 Communicator Communicator::duplicate() const {

@@ -43,6 +43,14 @@ CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number,
     return {message, std::string(operation), number, waited, std::move(missing)};
 }
 
+CommunicatorTimeout timeout_of_any(std::string_view operation, std::uint64_t number,
+                                   std::chrono::duration<double> waited, std::vector<MissingRank> missing) {
+    const auto message = fmt::format("{} after number {} waited {:.1f} s for a message from any rank{}{}",
+                                     operation, number, waited.count(), missing.empty() ? "" : ", of them ",
+                                     missing.empty() ? "" : as_text(missing));
+    return {message, std::string(operation), number, waited, std::move(missing)};
+}
+
 RankError rank_error_of(const CommunicatorTimeout& timeout, std::span<const int> job_ranks) {
     auto error = error_of(timeout);
     auto& operation = error.operation.emplace(

@@ -22,6 +22,10 @@ std::chrono::seconds deadline_of(const Environment& environment);
 CommunicatorTimeout timeout(std::string_view operation, std::uint64_t number,
                             std::chrono::duration<double> waited, std::vector<MissingRank> missing, int rank);
 
+/// The same for an operation that any rank could have ended.
+CommunicatorTimeout timeout_of_any(std::string_view operation, std::uint64_t number,
+                                   std::chrono::duration<double> waited, std::vector<MissingRank> missing);
+
 /// The timeout as a rank's error. Pure.
 /// @param job_ranks number in the job of each rank of the communicator; empty: they are the same
 RankError rank_error_of(const CommunicatorTimeout& timeout, std::span<const int> job_ranks = {});

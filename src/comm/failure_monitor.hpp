@@ -16,6 +16,8 @@
 
 namespace dtrain::comm {
 
+class NodeRendezvous;
+
 /// A rank on which an operation failed, with an error code of the failing backend.
 struct FailedRank {
     int rank = 0;
@@ -62,5 +64,11 @@ std::unique_ptr<FailureMonitor> local_failure_monitor();
 /// Collective; `node` has the ranks of this node.
 std::unique_ptr<FailureMonitor> mpi_failure_monitor(MPI_Comm all, MPI_Comm node, NodeMap map,
                                                     std::chrono::seconds deadline);
+
+/// Not collective: the ranks have met. Their parts have NodeBoard::bytes_of_a_rank().
+/// @param job_ranks number of each rank in reports
+std::unique_ptr<FailureMonitor> node_failure_monitor(std::unique_ptr<NodeRendezvous> ranks,
+                                                     std::vector<int> job_ranks,
+                                                     std::chrono::seconds deadline);
 
 }  // namespace dtrain::comm

@@ -58,6 +58,10 @@ class LocalBackend final : public CommunicatorBackend {
             case Operation::receive:
                 receive(call);
                 return {};
+            case Operation::receive_any:
+                receive(call);
+                *call.from = 0;
+                return {};
             default:
                 return {};
         }
@@ -66,6 +70,8 @@ class LocalBackend final : public CommunicatorBackend {
     void run(const Call& call) override { start(call).wait(); }
     bool test(std::uintptr_t) override { return true; }
     void wait(std::uintptr_t) override {}
+    bool wait_until(std::uintptr_t, Backoff::Clock::time_point) override { return true; }
+    void set_deadline(std::chrono::duration<double>) override {}
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>&) override {
         auto* memory = static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), at_a_page));
@@ -76,6 +82,7 @@ class LocalBackend final : public CommunicatorBackend {
     }
 
     std::shared_ptr<CommunicatorBackend> split(int, int) override { return std::make_shared<LocalBackend>(); }
+    std::shared_ptr<CommunicatorBackend> subset(std::span<const int>, int) override { return split(0, 0); }
 
   private:
     struct Message {

@@ -21,7 +21,9 @@
 #include "comm/own_comm.hpp"
 #include "comm/own_node_rank.hpp"
 #include "comm/own_world_size.hpp"
+#include "comm/peers.hpp"
 #include "comm/progress_thread.hpp"
+#include "comm/subset.hpp"
 #include "comm/transport.hpp"
 
 namespace dtrain::comm {
@@ -46,8 +48,7 @@ class MpiBackend final : public CommunicatorBackend {
     int node_size() const override { return queue_.board.size(); }
 
     Request start(const Call& call) override {
-        if (call.operation == Operation::send || call.operation == Operation::receive)
-            return start_message(call);
+        if (is_message(call.operation)) return start_message(call);
         const auto turn = take_turn();
         const auto number = start_collective(call);
         queue_.note_absence();
@@ -79,10 +80,27 @@ class MpiBackend final : public CommunicatorBackend {
         queue_.wait(message.mapped().request, message.mapped().call);
     }
 
+    bool wait_until(std::uintptr_t handle, Backoff::Clock::time_point end) override {
+        const auto turn = take_turn();
+        if (handle % 2 == 0) {
+            queue_.note_absence();
+            return queue_.wait_until(handle / 2, end);
+        }
+        auto message = under_way_.extract(handle);
+        if (queue_.wait_until(message.mapped().request, message.mapped().call, end)) return true;
+        under_way_.insert(std::move(message));
+        return false;
+    }
+
+    void set_deadline(std::chrono::duration<double> deadline) override {
+        const auto turn = take_turn();
+        queue_.set_deadline(deadline);
+    }
+
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         const auto turn = take_turn();
         free_released();
-        throw_together<Error>(Communicator(self), Window::no_space(node_, bytes));
+        throw_together<Error>(Communicator(self), Window::no_space(MpiPeers(node_), bytes));
         const auto window = std::make_shared<Window>(node_, bytes);
         windows_.push_back(window);
         std::vector<std::span<std::byte>> parts(static_cast<std::size_t>(size()));
@@ -104,6 +122,16 @@ class MpiBackend final : public CommunicatorBackend {
         check(MPI_Comm_split(collectives_, color, key, &part), "MPI_Comm_split");
         const OwnComm owner(part);
         return mpi_backend(part);
+    }
+
+    std::shared_ptr<CommunicatorBackend> subset(std::span<const int> ranks, int tag) override {
+        note_agreed_failure(0);
+        {
+            const auto turn = take_turn();
+            meet(queue_, ranks, tag);
+        }
+        const OwnComm owner(communicator_of(collectives_, ranks, tag));
+        return mpi_backend(owner);
     }
 
     std::unique_ptr<Transport> open_transport() override {
@@ -155,11 +183,11 @@ class MpiBackend final : public CommunicatorBackend {
         auto& message = under_way_[handle];
         message.call = call;
         const int count = static_cast<int>(call.count);
-        check(
-            call.operation == Operation::send
-                ? MPI_Isend(call.send, count, MPI_BYTE, call.peer, call.tag, messages_, &message.request)
-                : MPI_Irecv(call.receive, count, MPI_BYTE, call.peer, call.tag, messages_, &message.request),
-            call.operation == Operation::send ? "MPI_Isend" : "MPI_Irecv");
+        const int peer = call.peer == any_rank ? MPI_ANY_SOURCE : call.peer;
+        check(call.operation == Operation::send
+                  ? MPI_Isend(call.send, count, MPI_BYTE, peer, call.tag, messages_, &message.request)
+                  : MPI_Irecv(call.receive, count, MPI_BYTE, peer, call.tag, messages_, &message.request),
+              call.operation == Operation::send ? "MPI_Isend" : "MPI_Irecv");
         return {this, handle};
     }
 

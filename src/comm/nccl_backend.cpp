@@ -9,9 +9,11 @@
 
 #include "base/text.hpp"
 #include "comm/announced.hpp"
+#include "comm/defined_reduction.hpp"
 #include "comm/leaving.hpp"
 #include "comm/nccl_memory.hpp"
 #include "comm/nccl_queue.hpp"
+#include "comm/operation_name.hpp"
 #include "comm/transport.hpp"
 
 namespace dtrain::comm {
@@ -24,11 +26,25 @@ bool is_exchange(const Call& call) {
 void refuse_what_nccl_has_not(const Call& call) {
     if (call.operation == Operation::reduce_shares)
         throw NcclError("NCCL has no reduce_shares: take reduce_scatter, or the communicator over MPI");
+    if (combines_bits(call.reduction))
+        throw NcclError(
+            fmt::format("{} ({}) of memory of the GPU: NCCL does not combine bits; take the "
+                        "communicator over MPI",
+                        name_of(call.operation), name_of(call.reduction)));
+    if (call.element == DataType::int16 || call.element == DataType::uint16)
+        throw NcclError(
+            fmt::format("{} of {} in memory of the GPU: NCCL has no integers of 16 bits; take "
+                        "the communicator over MPI, or int32",
+                        name_of(call.operation), to_string(call.element)));
+    if (call.operation == Operation::receive_any)
+        throw NcclError(
+            "NCCL has no receive_any: its messages have one sender; take receive, or the "
+            "communicator over MPI");
     if (call.tag != 0)
         throw NcclError(
             fmt::format("{} with tag {}: NCCL has no tags; messages between two ranks arrive in the "
                         "order in which they were started",
-                        name_of(call.operation), call.tag));
+                        comm::name_of(call.operation), call.tag));
 }
 
 class NcclCaptured final : public CapturedOperations {
@@ -92,7 +108,7 @@ class NcclBackend final : public CommunicatorBackend {
 
     Request start(const Call& call) override {
         if (call.operation != Operation::barrier) {
-            if (call.count == 0 && !is_exchange(call)) return {};
+            if (call.count == 0 && !is_exchange(call) && call.operation != Operation::receive_any) return {};
             if (is_on_host(call)) return over_mpi_->start(call);
         }
         refuse_what_nccl_has_not(call);
@@ -102,6 +118,14 @@ class NcclBackend final : public CommunicatorBackend {
     void run(const Call& call) override { start(call).wait(); }
     bool test(std::uintptr_t handle) override { return queue_.test(handle); }
     void wait(std::uintptr_t handle) override { queue_.wait(handle); }
+    bool wait_until(std::uintptr_t handle, Backoff::Clock::time_point end) override {
+        return queue_.wait_until(handle, end);
+    }
+
+    void set_deadline(std::chrono::duration<double> deadline) override {
+        over_mpi_->set_deadline(deadline);
+        queue_.set_deadline(deadline);
+    }
 
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         queue_.drain();
@@ -120,6 +144,8 @@ class NcclBackend final : public CommunicatorBackend {
         return {owner, std::move(parts), rank()};
     }
 
+    std::string gpu_of_memory() const override { return port_->describe(); }
+
     std::shared_ptr<CommunicatorBackend> split(int color, int key) override {
         // Makes a new id over the part of the MPI communicator instead of calling ncclCommSplit: each part
         // then has its own deadline and lifetime, independent of this communicator, and it works with older
@@ -131,9 +157,18 @@ class NcclBackend final : public CommunicatorBackend {
         return nccl_backend(mpi_.split(color, key), options, make_port_);
     }
 
+    std::shared_ptr<CommunicatorBackend> subset(std::span<const int> ranks, int tag) override {
+        auto options = options_;
+        options.name = fmt::format("{}/{}-{}.{}", options_.name, ranks.front(), ranks.back(), tag);
+        options.ids = 0;
+        options.device = port_->device();
+        return nccl_backend(mpi_.subset(ranks, tag), options, make_port_);
+    }
+
     CapturedOperations* captured_operations() override { return &captured_; }
 
     std::unique_ptr<Transport> open_transport() override { return over_mpi_->open_transport(); }
+    bool may_wait() const override { return over_mpi_->may_wait(); }
     MPI_Comm copy_for_mpi() override { return over_mpi_->copy_for_mpi(); }
     std::unique_ptr<FailureMonitor> open_failure_monitor() override {
         return over_mpi_->open_failure_monitor();
@@ -150,12 +185,12 @@ class NcclBackend final : public CommunicatorBackend {
         const auto in = port_->place_of(call.receive);
         if (out == MemoryPlace::other_gpu || in == MemoryPlace::other_gpu)
             throw NcclError(fmt::format("{} of memory of another GPU than the communicator's ({})",
-                                        name_of(call.operation), port_->describe()));
+                                        comm::name_of(call.operation), port_->describe()));
         const bool some_on_host = out == MemoryPlace::host || in == MemoryPlace::host;
         if (some_on_host && (out == MemoryPlace::this_gpu || in == MemoryPlace::this_gpu))
             throw NcclError(
                 fmt::format("{} between memory of the host and of the GPU: both must be on one side",
-                            name_of(call.operation)));
+                            comm::name_of(call.operation)));
         // A rank with nothing to send or receive has no memory that shows which transport the others use.
         if (some_on_host && is_exchange(call))
             throw NcclError("all_to_allv of memory of the host: take the communicator over MPI");

@@ -91,8 +91,17 @@ ncclDataType_t nccl_type(DataType element) {
             return ncclInt64;
         case DataType::uint8:
             return ncclUint8;
+        case DataType::int8:
+            return ncclInt8;
+        case DataType::uint32:
+            return ncclUint32;
+        case DataType::uint64:
+            return ncclUint64;
+        case DataType::int16:
+        case DataType::uint16:
+            break;
     }
-    return ncclUint8;
+    throw NcclError(fmt::format("NCCL has no {}", to_string(element)));
 }
 
 ncclRedOp_t nccl_reduction(Reduction reduction) {
@@ -105,8 +114,14 @@ ncclRedOp_t nccl_reduction(Reduction reduction) {
             return ncclMin;
         case Reduction::max:
             return ncclMax;
+        case Reduction::product:
+            return ncclProd;
+        case Reduction::bit_and:
+        case Reduction::bit_or:
+        case Reduction::bit_xor:
+            break;
     }
-    return ncclSum;
+    throw NcclError(fmt::format("NCCL has no {}", name_of(reduction)));
 }
 
 NcclAnswer issue(const Call& call, int ranks, ncclComm_t communicator, cudaStream_t stream) {

@@ -36,6 +36,7 @@ NcclAnswer answer_of(cudaError_t error, const char* call);
 void check(cudaError_t error, const char* call);
 void check(ncclResult_t result, const char* call);
 
+/// Both throw NcclError for what NCCL does not have.
 ncclDataType_t nccl_type(DataType element);
 ncclRedOp_t nccl_reduction(Reduction reduction);
 

@@ -10,19 +10,11 @@
 #include <dtrain/nccl.hpp>
 
 #include "comm/announced.hpp"
-#include "comm/backoff.hpp"
 #include "comm/leaving.hpp"
 #include "comm/nccl_abort.hpp"
 #include "comm/nccl_failure.hpp"
 
 namespace dtrain::comm {
-namespace {
-
-bool is_message(const Call& call) {
-    return call.operation == Operation::send || call.operation == Operation::receive;
-}
-
-}  // namespace
 
 NcclQueue::NcclQueue(NcclPort& port, FailureMonitor& failure_monitor, std::chrono::milliseconds abort_within)
     : port_(port), failure_monitor_(failure_monitor), abort_within_(abort_within) {}
@@ -75,7 +67,7 @@ NcclQueue::Batch NcclQueue::sums_of_a_run(std::uint64_t number) {
 }
 
 bool NcclQueue::takes_messages(const Batch& batch) const {
-    return is_message(batch.calls.front()) && messages_go_ < batch.first;
+    return is_message(batch.calls.front().operation) && messages_go_ < batch.first;
 }
 
 std::uint64_t NcclQueue::add(NcclPhase hand_over, const Call& call) {
@@ -83,10 +75,10 @@ std::uint64_t NcclQueue::add(NcclPhase hand_over, const Call& call) {
     note_agreed_failure(0);
     const auto number = ++started_;
     failure_monitor_.note_started(number, call);
-    if (is_message(call) && !waiting_.empty() && takes_messages(waiting_.back())) {
+    if (is_message(call.operation) && !waiting_.empty() && takes_messages(waiting_.back())) {
         waiting_.back().calls.push_back(call);
     } else {
-        if (!is_message(call)) let_messages_go();
+        if (!is_message(call.operation)) let_messages_go();
         waiting_.push_back({.hand_over = hand_over, .first = number, .calls = {call}});
     }
     if (failure_monitor_.others_gave_up()) give_up({});
@@ -107,18 +99,24 @@ bool NcclQueue::test(std::uint64_t number) {
 }
 
 void NcclQueue::wait(std::uint64_t number) {
+    wait_until(number, Backoff::Clock::time_point::max());
+}
+
+bool NcclQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end) {
     if (completed_ < number) {
         if (failure_) std::rethrow_exception(failure_);
         let_messages_go();
         // Polling a GPU is slow: poll a few times, then yield the processor.
         Backoff backoff(true);
+        auto before = std::exchange(waited_, {});  // by calls whose time was over
         while (completed_ < number) {
             if (go_on({})) {
                 backoff.renew();
+                before = {};
                 continue;
             }
             if (backoff.pass_moment()) continue;
-            const auto waited = backoff.waited();
+            const auto waited = before + backoff.waited();
             failure_monitor_.note_waits(front()->first, front()->calls.front().operation);
             failure_monitor_.let_mpi_work();
             if (const auto pause = nccl_sleep(waited); pause.count() > 0)
@@ -127,11 +125,17 @@ void NcclQueue::wait(std::uint64_t number) {
                 std::this_thread::yield();
             go_on({.others_gave_up = failure_monitor_.others_gave_up(),
                    .waited = waited,
-                   .deadline = failure_monitor_.deadline()});
+                   .deadline = deadline_.value_or(failure_monitor_.deadline())});
+            if (completed_ < number && Backoff::Clock::now() >= end) {
+                waited_ = before + backoff.waited();
+                failure_monitor_.note_goes_on();
+                return false;
+            }
         }
         failure_monitor_.note_goes_on();
     }
     if (const auto refused = refused_.extract(number)) std::rethrow_exception(refused.mapped());
+    return true;
 }
 
 void NcclQueue::drain() {
@@ -227,7 +231,7 @@ void NcclQueue::refuse_lonely_messages(Batch& batch) {
     std::deque<std::uint64_t> received;
     for (std::size_t i = 0; i < batch.calls.size(); ++i) {
         const auto& call = batch.calls[i];
-        if (!is_message(call) || call.peer != failure_monitor_.rank()) continue;
+        if (!is_message(call.operation) || call.peer != failure_monitor_.rank()) continue;
         (call.operation == Operation::send ? sent : received).push_back(batch.first + i);
     }
     const auto both = std::min(sent.size(), received.size());

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/backoff.hpp"
 #include "comm/call.hpp"
 #include "comm/failure_monitor.hpp"
 #include "comm/nccl_port.hpp"
@@ -39,6 +40,8 @@ class NcclQueue {
     std::uint64_t start(const Call& call);
     bool test(std::uint64_t number);
     void wait(std::uint64_t number);
+    /// False if `end` came first.
+    bool wait_until(std::uint64_t number, Backoff::Clock::time_point end);
 
     /// Waits for all operations; afterwards the computing stream may be captured.
     void begin_capture();
@@ -60,6 +63,9 @@ class NcclQueue {
     void drain();
     /// Ends the communicator.
     void leave();
+
+    /// From now on. 0 s means none.
+    void set_deadline(std::chrono::duration<double> deadline) { deadline_ = deadline; }
 
     bool is_idle() const { return completed_ == started_; }
 
@@ -97,6 +103,8 @@ class NcclQueue {
     NcclPort& port_;
     FailureMonitor& failure_monitor_;
     std::chrono::milliseconds abort_within_;
+    std::optional<std::chrono::duration<double>> deadline_;  ///< none: that of failure_monitor_
+    std::chrono::duration<double> waited_{};  ///< for the operation at the front, by calls with a limit
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;
     std::uint64_t messages_go_ = 0;

@@ -46,6 +46,13 @@ void sleep_while(Word& word, std::uint64_t value, std::chrono::milliseconds max)
     ::syscall(SYS_futex, futex_of(word), FUTEX_WAIT, static_cast<std::uint32_t>(value), &limit, nullptr, 0);
 }
 
+/// Two ranks read one slot each, which is faster than pieces up to the length of a slot.
+std::size_t slot_limit_of(std::size_t ranks) {
+    constexpr std::size_t of_many = std::size_t{16} << 10U;
+    constexpr std::size_t of_all_together = std::size_t{64} << 10U;
+    return ranks == 2 ? NodeBoard::slot_bytes : std::min(of_many, of_all_together / ranks);
+}
+
 }  // namespace
 
 /// Numbers that different ranks write or read at different times are on different cache lines.
@@ -98,7 +105,7 @@ void NodeBoard::use(int rank, std::span<std::byte* const> parts) {
     rank_ = rank;
     size_ = static_cast<int>(parts.size());
     for (auto* const part : parts) transports_.push_back(std::launder(reinterpret_cast<Transport*>(part)));
-    slot_limit_ = std::min(slot_bytes, (std::size_t{64} << 10U) / static_cast<std::size_t>(size_));
+    slot_limit_ = slot_limit_of(parts.size());
 }
 
 std::byte* NodeBoard::slot(int rank, int slot) const {

@@ -44,7 +44,7 @@ class NodeBoard {
   public:
     static constexpr std::size_t ring = 64;  ///< maximum number of pending operations
     static constexpr std::size_t slots = 4;
-    static constexpr std::size_t slot_bytes = std::size_t{16} << 10U;
+    static constexpr std::size_t slot_bytes = std::size_t{64} << 10U;
     static constexpr std::size_t piece_bytes = std::size_t{256} << 10U;
 
     /// Collective over `node`.
@@ -57,7 +57,7 @@ class NodeBoard {
     int rank() const { return rank_; }
     int size() const { return size_; }
 
-    /// The longest data that a slot takes: shorter with many ranks, because each of them reads all slots.
+    /// The longest data that a slot takes: shorter with more than two ranks, because each reads all slots.
     std::size_t slot_limit() const { return slot_limit_; }
 
     /// A free slot; none if others may still read all of them.

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "comm/mpi_error.hpp"
+#include "comm/peers.hpp"
 #include "comm/window.hpp"
 
 namespace dtrain::comm {
@@ -58,17 +59,23 @@ NodeMap map_nodes(MPI_Comm communicator, MPI_Comm node) {
     return make_node_map(all, rank);
 }
 
-bool is_crowded(MPI_Comm node) {
-    int ranks = 1;
-    check(MPI_Comm_size(node, &ranks), "MPI_Comm_size");
-    cpu_set_t processors;
-    CPU_ZERO(&processors);
+bool is_crowded(const Peers& node) {
+    struct Usable {
+        cpu_set_t processors;
+        bool is_known = false;
+    };
+    Usable own;
+    CPU_ZERO(&own.processors);
+    own.is_known = ::sched_getaffinity(0, sizeof(own.processors), &own.processors) == 0;
     // Machines with more processors than the set has room for do not count as crowded.
-    int unknown = ::sched_getaffinity(0, sizeof(processors), &processors) == 0 ? 0 : 1;
-    check(MPI_Allreduce(MPI_IN_PLACE, &processors, sizeof(processors), MPI_BYTE, MPI_BOR, node),
-          "MPI_Allreduce");
-    check(MPI_Allreduce(MPI_IN_PLACE, &unknown, 1, MPI_INT, MPI_MAX, node), "MPI_Allreduce");
-    return unknown == 0 && CPU_COUNT(&processors) < ranks;
+    bool is_known = true;
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (const auto& usable : node.all_gather(own)) {
+        CPU_OR(&all, &all, &usable.processors);
+        is_known = is_known && usable.is_known;
+    }
+    return is_known && CPU_COUNT(&all) < node.size();
 }
 
 }  // namespace dtrain::comm

@@ -8,6 +8,8 @@
 
 namespace dtrain::comm {
 
+class Peers;
+
 /// The nodes of a communicator's ranks.
 struct NodeMap {
     std::vector<int> node_of;                ///< by rank
@@ -31,6 +33,6 @@ MPI_Comm split_by_node(MPI_Comm communicator, int ranks_per_node);
 NodeMap map_nodes(MPI_Comm communicator, MPI_Comm node);
 
 /// True if there are fewer usable processors than ranks on the node. Collective over the node.
-bool is_crowded(MPI_Comm node);
+bool is_crowded(const Peers& node);
 
 }  // namespace dtrain::comm

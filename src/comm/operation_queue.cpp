@@ -13,6 +13,7 @@
 #include "comm/deadline.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/peers.hpp"
 #include "comm/progress_thread.hpp"
 
 namespace dtrain::comm {
@@ -33,6 +34,11 @@ std::vector<OperationQueue*>& groups() {
     return *all;
 }
 
+// How often a waiting rank looks for others that have ended.
+constexpr std::chrono::milliseconds looks_every{100};
+// A process gives back its memory shortly before the system says that it has ended.
+constexpr std::chrono::seconds ends_within{1};
+
 int rank_in(MPI_Comm communicator) {
     int rank = 0;
     check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
@@ -45,15 +51,36 @@ OperationQueue::OperationQueue(MPI_Comm all, MPI_Comm node, NodeMap where, std::
     : communicator(all),
       map(std::move(where)),
       board(node),
-      other_memory(node),
+      other_memory(MpiPeers(node)),
       rank(rank_in(all)),
       size(static_cast<int>(map.node_of.size())),
       sources(map.neighbours().size()),
       destinations(sources.size()),
       world_ranks_(world_ranks(all)),
-      crowded_(is_crowded(node)),
+      crowded_(is_crowded(MpiPeers(node))),
       deadline_(deadline),
       side_channel_(all, map) {
+    const auto turn = take_turn();
+    groups().push_back(this);
+}
+
+OperationQueue::OperationQueue(QueueOnNode ranks, std::chrono::seconds deadline)
+    : communicator(MPI_COMM_NULL),
+      map(make_node_map(std::vector<int>(ranks.board.size()), ranks.peers.rank())),
+      board(ranks.peers.rank(), ranks.board),
+      other_memory(ranks.peers),
+      rank(ranks.peers.rank()),
+      size(ranks.peers.size()),
+      sources(map.neighbours().size()),
+      destinations(sources.size()),
+      world_ranks_(std::move(ranks.job_ranks)),
+      why_gone_(std::move(ranks.why_gone)),
+      has_left_(std::move(ranks.has_left)),
+      tell_given_up_(std::move(ranks.note_given_up)),
+      progress_messages_(std::move(ranks.progress_messages)),
+      crowded_(is_crowded(ranks.peers)),
+      deadline_(deadline),
+      side_channel_(MPI_COMM_NULL, map) {
     const auto turn = take_turn();
     groups().push_back(this);
 }
@@ -68,9 +95,7 @@ OperationQueue::~OperationQueue() {
 const std::vector<std::byte*>& OperationQueue::parts_of(const Window& window) {
     auto& parts = parts_[window.id()];
     if (parts.empty())
-        for (const int neighbour : map.neighbours())
-            parts.push_back(
-                window.part_of_world_rank(world_ranks_[static_cast<std::size_t>(neighbour)]).data());
+        for (const auto mark : other_memory.marks()) parts.push_back(window.part_of_process(mark).data());
     return parts;
 }
 
@@ -84,7 +109,7 @@ std::uint64_t OperationQueue::next_number() {
             if (progress()) backoff.renew();
             if (backoff.pass_moment()) continue;
             sleep({.what = Wait::For::requests}, backoff.waited());
-            check_deadline(backoff);
+            check_deadline(backoff.waited());
         }
     }
     return started_ = number;
@@ -127,7 +152,7 @@ bool OperationQueue::is_over(const Wait& wait) {
 }
 
 bool OperationQueue::progress() {
-    bool any = false;
+    bool any = progress_messages_ && progress_messages_();
     while (works()) {
         auto& front = task(completed_ + 1);
         if (!front.done()) {
@@ -149,7 +174,8 @@ void OperationQueue::complete_front() {
             std::make_exception_ptr(MpiError(operation, std::exchange(request_error_, MPI_SUCCESS)));
         front.abandon();
     } else if (auto failure = front.failure()) {
-        failures_[number] = std::move(failure);
+        failures_[number] =
+            failure_of(board.announcement(board.rank(), number).operation, number, std::move(failure));
     }
     front = {};
     completed_ = number;
@@ -164,32 +190,43 @@ bool OperationQueue::test(std::uint64_t number) {
 }
 
 void OperationQueue::wait(std::uint64_t number) {
+    wait_until(number, Backoff::Clock::time_point::max());
+}
+
+bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end) {
     if (completed_ < number) {
         board.note_waits(number, board.announcement(board.rank(), number).operation);
         Backoff backoff(crowded_);
+        auto before = std::exchange(waited_, {});  // by calls whose time was over
         while (completed_ < number) {
             if (progress()) {
                 backoff.renew();
+                before = {};
             } else if (!backoff.pass_moment()) {
                 sleep(task(completed_ + 1).waits(), backoff.waited());
-                check_deadline(backoff);
+                check_deadline(before + backoff.waited());
+                if (Backoff::Clock::now() < end) continue;
+                waited_ = before + backoff.waited();
+                break;
             }
         }
         board.note_goes_on();
     }
-    if (failures_.empty()) return;
+    if (completed_ < number) return false;
+    if (failures_.empty()) return true;
     if (const auto failure = failures_.extract(number)) std::rethrow_exception(failure.mapped());
+    return true;
 }
 
 void OperationQueue::sleep(const Wait& wait, std::chrono::duration<double> waited) {
-    bool others_work = map.nodes() > 1 || waited < short_sleeps_for;
+    bool others_work = map.nodes() > 1 || progress_messages_ || waited < short_sleeps_for;
     for (auto* other : groups()) {
         if (other == this) continue;
         others_work = others_work || other->works();
         other->progress();
+        if (communicator == MPI_COMM_NULL) other->let_mpi_work();
     }
-    int arrived = 0;
-    check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    let_mpi_work();
     const auto max = others_work ? short_sleep : long_sleep;
     if (wait.what == Wait::For::come) {
         if (const auto missing = board.not_come(wait.value))
@@ -204,24 +241,81 @@ void OperationQueue::sleep(const Wait& wait, std::chrono::duration<double> waite
     }
 }
 
+void OperationQueue::let_mpi_work() const {
+    if (communicator == MPI_COMM_NULL || !mpi_is_running()) return;
+    int arrived = 0;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &arrived, MPI_STATUS_IGNORE), "MPI_Iprobe");
+}
+
 bool OperationQueue::others_gave_up() {
     return board.alarm() != 0 || side_channel_.hears_alarm();
 }
 
 bool OperationQueue::is_too_late(std::chrono::duration<double> waited) {
-    return (deadline_.count() > 0 && waited > deadline_) || others_gave_up();
+    return (deadline_.count() > 0 && waited > deadline_) || others_gave_up() || have_ranks_gone();
 }
 
-void OperationQueue::check_deadline(const Backoff& backoff) {
-    if (const auto waited = backoff.waited(); is_too_late(waited)) give_up(waited);
+/// Ranks that will not finish this operation, because they have ended before it.
+std::vector<MissingRank> OperationQueue::gone(std::uint64_t number) const {
+    std::vector<MissingRank> ranks;
+    if (!why_gone_) return ranks;
+    for (int other = 0; other < size; ++other)
+        if (other != rank && board.whereabouts(other).finished < number)
+            if (const auto why = why_gone_(other); why && board.whereabouts(other).finished < number)
+                ranks.push_back({other, *why});
+    return ranks;
+}
+
+bool OperationQueue::have_ranks_gone() {
+    if (!why_gone_ || Backoff::Clock::now() < next_look_) return false;
+    next_look_ = Backoff::Clock::now() + looks_every;
+    return !gone(works() ? completed_ + 1 : started_).empty();
+}
+
+void OperationQueue::note_given_up() {
+    is_intact_ = false;
+    if (tell_given_up_) tell_given_up_();
+    if (communicator != MPI_COMM_NULL || mpi_is_running()) note_broken();
+}
+
+std::exception_ptr OperationQueue::failure_of(Operation operation, std::uint64_t number,
+                                              std::exception_ptr failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const MemoryGone& of) {
+        const auto end = Backoff::Clock::now() + ends_within;
+        while (why_gone_ && Backoff::Clock::now() < end) {
+            std::vector<MissingRank> ended;
+            if (auto why = why_gone_(of.rank()))
+                ended.push_back({of.rank(), std::move(*why)});
+            else if (board.alarm() != 0)  // it had given up because of another one
+                ended = gone(board.alarm());
+            if (!ended.empty()) {
+                note_given_up();
+                board.raise_alarm(number);
+                name_in_job(ended);
+                return std::make_exception_ptr(
+                    reported(timeout(name_of(operation), number, {}, std::move(ended), rank), world_ranks_));
+            }
+            std::this_thread::sleep_for(short_sleep);
+        }
+        return failure;
+    } catch (...) {
+        return failure;
+    }
+}
+
+void OperationQueue::check_deadline(std::chrono::duration<double> waited) {
+    // What the others did before they gave up or ended may be all that this operation needs.
+    if (is_too_late(waited) && !progress()) give_up(waited);
 }
 
 void OperationQueue::check_others_wait() {
-    if (others_gave_up()) give_up({});
+    if ((others_gave_up() || have_ranks_gone()) && !progress()) give_up({});
 }
 
 void OperationQueue::give_up(std::chrono::duration<double> waited) {
-    note_broken();
+    note_given_up();
     if (works()) {
         const auto number = completed_ + 1;
         const auto operation = board.announcement(board.rank(), number).operation;
@@ -236,38 +330,111 @@ void OperationQueue::give_up(std::chrono::duration<double> waited) {
     throw reported(timeout(name_of(operation), number, waited, missing(number), rank), world_ranks_);
 }
 
-/// Adds the rank's number in the job if it differs: that is the one used in reports.
 std::vector<MissingRank> OperationQueue::missing(std::uint64_t number) {
     auto missing = side_channel_.missing(map, board, number);
-    for (auto& [other, why] : missing)
+    if (auto ended = gone(number); !ended.empty()) missing = std::move(ended);
+    name_in_job(missing);
+    return missing;
+}
+
+/// Adds the rank's number in the job if it differs: that is the one used in reports.
+void OperationQueue::name_in_job(std::vector<MissingRank>& ranks) const {
+    for (auto& [other, why] : ranks)
         if (const int in_job = world_ranks_[static_cast<std::size_t>(other)]; in_job != other)
             why = fmt::format("rank {} of the job; {}", in_job, why);
-    return missing;
 }
 
 bool OperationQueue::test(MPI_Request& request, const Call& call) {
     int complete = 0;
-    const int code = MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+    MPI_Status status;
+    const int code = MPI_Test(&request, &complete, &status);
     check(code, std::string(name_of(call.operation)).c_str());
+    if (complete != 0 && call.from != nullptr) *call.from = status.MPI_SOURCE;
     progress();
     return complete != 0;
 }
 
 void OperationQueue::wait(MPI_Request& request, const Call& call) {
+    wait(call, [&] { return test(request, call); });
+}
+
+bool OperationQueue::wait_until(MPI_Request& request, Call& call, Backoff::Clock::time_point end) {
+    return wait_until(
+        call, [&] { return test(request, call); }, end);
+}
+
+void OperationQueue::wait(const Call& call, const std::function<bool()>& is_complete) {
+    auto own = call;
+    wait_until(own, is_complete, Backoff::Clock::time_point::max());
+}
+
+bool OperationQueue::wait_until(Call& call, const std::function<bool()>& is_complete,
+                                Backoff::Clock::time_point end) {
     Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
-    while (!test(request, call)) {
+    bool is_over = false;
+    while (!(is_over = is_complete())) {
         if (backoff.pass_moment()) continue;
         sleep({.what = Wait::For::requests}, backoff.waited());
-        const auto waited = backoff.waited();
-        if (!is_too_late(waited)) continue;
-        note_broken();
-        auto away = missing(started_ + 1);
-        std::erase_if(away, [&](const MissingRank& other) { return other.rank != call.peer; });
-        throw reported(timeout(name_of(call.operation), started_, waited, std::move(away), rank),
-                       world_ranks_);
+        check_peer(call, call.waited + backoff.waited(), is_complete);
+        if (Backoff::Clock::now() < end) continue;
+        call.waited += backoff.waited();
+        break;
     }
     board.note_goes_on();
+    return is_over;
+}
+
+bool OperationQueue::test(const Call& call, const std::function<bool()>& is_complete) {
+    if (is_complete()) return true;
+    progress();
+    check_peer(call, {}, is_complete);
+    return is_complete();
+}
+
+/// Ranks without which the message cannot come: its other rank; of any rank those that did not go in order,
+/// or all.
+std::vector<MissingRank> OperationQueue::gone_for(const Call& message) const {
+    std::vector<MissingRank> ranks;
+    if (!why_gone_) return ranks;
+    for (int other = 0; other < size; ++other) {
+        if (other == rank || (message.peer != any_rank && message.peer != other)) continue;
+        auto why = why_gone_(other);
+        if (!why) continue;
+        ranks.push_back({other, std::move(*why)});
+    }
+    if (message.peer != any_rank || static_cast<int>(ranks.size()) == size - 1) return ranks;
+    std::erase_if(ranks, [this](const MissingRank& other) { return has_left_(other.rank); });
+    return ranks;
+}
+
+/// Gives up if ranks that the message needs will not take part, or anybody has given up.
+void OperationQueue::check_peer(const Call& call, std::chrono::duration<double> waited,
+                                const std::function<bool()>& is_complete) {
+    std::vector<MissingRank> away;
+    if (why_gone_ && Backoff::Clock::now() >= next_look_) {
+        next_look_ = Backoff::Clock::now() + looks_every;
+        away = gone_for(call);
+    }
+    const bool is_late = deadline_.count() > 0 && waited > deadline_;
+    if (away.empty() && !is_late && !others_gave_up()) return;
+    // What others did before they gave up or ended may be all that is needed.
+    if (is_complete()) return;
+    if (away.empty()) away = gone_for(call);
+    note_given_up();
+    auto behind = side_channel_.missing(map, board, started_ + 1);
+    if (away.empty()) {
+        std::erase_if(behind, [&](const MissingRank& other) {
+            return call.peer == any_rank ? other.rank == rank : other.rank != call.peer;
+        });
+        away = std::move(behind);
+    }
+    if (away.empty()) away = gone(board.alarm());
+    name_in_job(away);
+    const auto name = name_of(call.operation);
+    throw reported(call.peer == any_rank ? timeout_of_any(name, started_, waited, std::move(away))
+                                         : timeout(name, started_, waited, std::move(away), rank),
+                   world_ranks_);
 }
 
 }  // namespace dtrain::comm

@@ -3,15 +3,13 @@
 #include "comm/other_memory.hpp"
 
 #include <cerrno>
-#include <random>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
-#include <dtrain/error.hpp>
-
-#include "comm/mpi_error.hpp"
+#include "comm/peers.hpp"
+#include "comm/process_mark.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -31,34 +29,32 @@ bool read_from(int process, std::uint64_t address, std::span<std::byte> to) {
 
 }  // namespace
 
-OtherMemory::OtherMemory(MPI_Comm node) {
-    int size = 0;
-    check(MPI_Comm_size(node, &size), "MPI_Comm_size");
-    // A number that a process with the same id in another container does not have.
-    const std::uint64_t mark =
-        std::random_device{}() * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(::getpid());
-    const std::uint64_t own[] = {static_cast<std::uint64_t>(::getpid()),
-                                 reinterpret_cast<std::uintptr_t>(&mark), mark};
-    std::vector<std::uint64_t> all(3 * static_cast<std::size_t>(size));
-    check(MPI_Allgather(own, 3, MPI_UINT64_T, all.data(), 3, MPI_UINT64_T, node), "MPI_Allgather");
-    int readable = 1;
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(size); ++rank) {
-        processes_.push_back(static_cast<int>(all[3 * rank]));
+OtherMemory::OtherMemory(const Peers& node) {
+    struct Process {
+        std::int64_t pid = 0;
+        std::uint64_t address = 0;  // of its mark
+        std::uint64_t mark = 0;
+    };
+    const auto& mark = process_mark();
+    is_readable_ = true;
+    for (const auto& process :
+         node.all_gather(Process{::getpid(), reinterpret_cast<std::uintptr_t>(&mark), mark})) {
+        processes_.push_back(static_cast<int>(process.pid));
+        marks_.push_back(process.mark);
         std::uint64_t found = 0;
-        if (!read_from(processes_.back(), all[3 * rank + 1], std::as_writable_bytes(std::span(&found, 1))) ||
-            found != all[3 * rank + 2])
-            readable = 0;
+        if (!read_from(processes_.back(), process.address, std::as_writable_bytes(std::span(&found, 1))) ||
+            found != process.mark)
+            is_readable_ = false;
     }
-    // No rank may continue, and change its mark, before all have read it.
-    check(MPI_Allreduce(MPI_IN_PLACE, &readable, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
-    is_readable_ = readable != 0;
+    is_readable_ = node.all(is_readable_);
 }
 
 void OtherMemory::read(int rank, std::uint64_t address, std::span<std::byte> to) const {
     const int process = processes_[static_cast<std::size_t>(rank)];
     if (!read_from(process, address, to))
-        throw Error(fmt::format("the memory of process {} cannot be read: {}", process,
-                                std::generic_category().message(errno)));
+        throw MemoryGone(fmt::format("the memory of process {} cannot be read: {}", process,
+                                     std::generic_category().message(errno)),
+                         rank);
 }
 
 }  // namespace dtrain::comm

@@ -23,21 +23,34 @@ using Destinations = std::span<std::byte* const>;
 // Partial results of this many elements stay in the first-level cache between the sources.
 constexpr std::size_t block = 1024;
 
-// Signed sums wrap like unsigned ones.
+/// In which sums and products wrap: signed ones like unsigned ones, and no factor becomes a signed int.
+template <class T>
+using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+
 template <class T>
 [[gnu::always_inline]] inline T plus(T left, T right) {
-    if constexpr (std::is_integral_v<T>) {
-        using Unsigned = std::make_unsigned_t<T>;
-        return static_cast<T>(static_cast<Unsigned>(left) + static_cast<Unsigned>(right));
-    } else {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<Wrapping<T>>(left) + static_cast<Wrapping<T>>(right));
+    else
         return left + right;
-    }
+}
+
+template <class T>
+[[gnu::always_inline]] inline T times(T left, T right) {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<Wrapping<T>>(left) * static_cast<Wrapping<T>>(right));
+    else
+        return left * right;
 }
 
 template <Reduction reduction, class T>
 [[gnu::always_inline]] inline T reduced(T left, T right) {
     if constexpr (reduction == Reduction::min) return right < left ? right : left;
     if constexpr (reduction == Reduction::max) return left < right ? right : left;
+    if constexpr (reduction == Reduction::product) return times(left, right);
+    if constexpr (reduction == Reduction::bit_and) return static_cast<T>(left & right);
+    if constexpr (reduction == Reduction::bit_or) return static_cast<T>(left | right);
+    if constexpr (reduction == Reduction::bit_xor) return static_cast<T>(left ^ right);
     return plus(left, right);
 }
 
@@ -83,64 +96,105 @@ template <Reduction reduction, class T, class Sum>
 }
 
 template <class T, class Sum>
-[[gnu::always_inline]] inline void reduce(Reduction reduction, Sources sources, Destinations destinations,
-                                          std::size_t count, std::size_t ranks) {
+[[gnu::always_inline]] inline void reduce_numbers(Reduction reduction, Sources sources,
+                                                  Destinations destinations, std::size_t count,
+                                                  std::size_t ranks) {
     const auto divisor = static_cast<Sum>(ranks);
     switch (reduction) {
-        case Reduction::sum:
-            return reduce<Reduction::sum, T, Sum>(sources, destinations, count, divisor);
         case Reduction::average:
             return reduce<Reduction::average, T, Sum>(sources, destinations, count, divisor);
         case Reduction::min:
             return reduce<Reduction::min, T, Sum>(sources, destinations, count, divisor);
         case Reduction::max:
             return reduce<Reduction::max, T, Sum>(sources, destinations, count, divisor);
+        case Reduction::product:
+            return reduce<Reduction::product, T, Sum>(sources, destinations, count, divisor);
+        default:  // check_reduction() refuses the others
+            return reduce<Reduction::sum, T, Sum>(sources, destinations, count, divisor);
+    }
+}
+
+/// Averages need the sum without wrapping: integers of less than 64 bits are added as wider ones.
+template <class T>
+[[gnu::always_inline]] inline void reduce_integers(Reduction reduction, Sources sources,
+                                                   Destinations destinations, std::size_t count,
+                                                   std::size_t ranks) {
+    using Sum = std::conditional_t<sizeof(T) < sizeof(std::int64_t), std::int64_t, T>;
+    switch (reduction) {
+        case Reduction::sum:
+            return reduce<Reduction::sum, T, T>(sources, destinations, count, 1);
+        case Reduction::average:
+            return reduce<Reduction::average, T, Sum>(sources, destinations, count, static_cast<Sum>(ranks));
+        case Reduction::min:
+            return reduce<Reduction::min, T, T>(sources, destinations, count, 1);
+        case Reduction::max:
+            return reduce<Reduction::max, T, T>(sources, destinations, count, 1);
+        case Reduction::product:
+            return reduce<Reduction::product, T, T>(sources, destinations, count, 1);
+        case Reduction::bit_and:
+            return reduce<Reduction::bit_and, T, T>(sources, destinations, count, 1);
+        case Reduction::bit_or:
+            return reduce<Reduction::bit_or, T, T>(sources, destinations, count, 1);
+        case Reduction::bit_xor:
+            return reduce<Reduction::bit_xor, T, T>(sources, destinations, count, 1);
     }
 }
 
 EACH_SET void reduce_float32(Reduction what, Sources from, Destinations to, std::size_t count,
                              std::size_t ranks) {
-    reduce<float, float>(what, from, to, count, ranks);
+    reduce_numbers<float, float>(what, from, to, count, ranks);
 }
 EACH_SET void reduce_float64(Reduction what, Sources from, Destinations to, std::size_t count,
                              std::size_t ranks) {
-    reduce<double, double>(what, from, to, count, ranks);
+    reduce_numbers<double, double>(what, from, to, count, ranks);
 }
 EACH_SET void reduce_float16(Reduction what, Sources from, Destinations to, std::size_t count,
                              std::size_t ranks) {
-    reduce<float16, float>(what, from, to, count, ranks);
+    reduce_numbers<float16, float>(what, from, to, count, ranks);
 }
 EACH_SET void reduce_bfloat16(Reduction what, Sources from, Destinations to, std::size_t count,
                               std::size_t ranks) {
-    reduce<bfloat16, float>(what, from, to, count, ranks);
+    reduce_numbers<bfloat16, float>(what, from, to, count, ranks);
 }
-// Averages need the sum without wrapping, so integers are added as wider ones.
+EACH_SET void reduce_int8(Reduction what, Sources from, Destinations to, std::size_t count,
+                          std::size_t ranks) {
+    reduce_integers<std::int8_t>(what, from, to, count, ranks);
+}
+EACH_SET void reduce_int16(Reduction what, Sources from, Destinations to, std::size_t count,
+                           std::size_t ranks) {
+    reduce_integers<std::int16_t>(what, from, to, count, ranks);
+}
 EACH_SET void reduce_int32(Reduction what, Sources from, Destinations to, std::size_t count,
                            std::size_t ranks) {
-    if (what == Reduction::average)
-        reduce<Reduction::average, std::int32_t, std::int64_t>(from, to, count,
-                                                               static_cast<std::int64_t>(ranks));
-    else
-        reduce<std::int32_t, std::int32_t>(what, from, to, count, ranks);
+    reduce_integers<std::int32_t>(what, from, to, count, ranks);
 }
 EACH_SET void reduce_int64(Reduction what, Sources from, Destinations to, std::size_t count,
                            std::size_t ranks) {
-    reduce<std::int64_t, std::int64_t>(what, from, to, count, ranks);
+    reduce_integers<std::int64_t>(what, from, to, count, ranks);
 }
 EACH_SET void reduce_uint8(Reduction what, Sources from, Destinations to, std::size_t count,
                            std::size_t ranks) {
-    if (what == Reduction::average)
-        reduce<Reduction::average, std::uint8_t, std::int64_t>(from, to, count,
-                                                               static_cast<std::int64_t>(ranks));
-    else
-        reduce<std::uint8_t, std::uint8_t>(what, from, to, count, ranks);
+    reduce_integers<std::uint8_t>(what, from, to, count, ranks);
+}
+EACH_SET void reduce_uint16(Reduction what, Sources from, Destinations to, std::size_t count,
+                            std::size_t ranks) {
+    reduce_integers<std::uint16_t>(what, from, to, count, ranks);
+}
+EACH_SET void reduce_uint32(Reduction what, Sources from, Destinations to, std::size_t count,
+                            std::size_t ranks) {
+    reduce_integers<std::uint32_t>(what, from, to, count, ranks);
+}
+EACH_SET void reduce_uint64(Reduction what, Sources from, Destinations to, std::size_t count,
+                            std::size_t ranks) {
+    reduce_integers<std::uint64_t>(what, from, to, count, ranks);
 }
 
 template <class From, class To>
 void convert_all(const std::byte* source, std::byte* destination, std::size_t count) {
     const auto* from = reinterpret_cast<const From*>(source);
     auto* to = reinterpret_cast<To*>(destination);
-    for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
+    for (std::size_t i = 0; i < count; ++i)
+        to[i] = static_cast<To>(from[i]);  // NOLINT(bugprone-signed-char-misuse): int8 keeps its sign
 }
 
 }  // namespace
@@ -161,37 +215,48 @@ void ReduceLoop::operator()(Sources sources, Destinations destinations, std::siz
             return reduce_int64(reduction, sources, destinations, count, ranks);
         case DataType::uint8:
             return reduce_uint8(reduction, sources, destinations, count, ranks);
+        case DataType::int8:
+            return reduce_int8(reduction, sources, destinations, count, ranks);
+        case DataType::int16:
+            return reduce_int16(reduction, sources, destinations, count, ranks);
+        case DataType::uint16:
+            return reduce_uint16(reduction, sources, destinations, count, ranks);
+        case DataType::uint32:
+            return reduce_uint32(reduction, sources, destinations, count, ranks);
+        case DataType::uint64:
+            return reduce_uint64(reduction, sources, destinations, count, ranks);
     }
 }
 
 DataType wide_type(DataType element, Reduction reduction) {
-    switch (element) {
-        case DataType::float16:
-        case DataType::bfloat16:
-            return DataType::float32;
-        case DataType::int32:
-        case DataType::uint8:
-            return reduction == Reduction::average ? DataType::int64 : element;
-        default:
-            return element;
-    }
+    if (is_half(element)) return DataType::float32;
+    const bool may_wrap = is_integer(element) && size_of(element) < sizeof(std::int64_t);
+    return may_wrap && reduction == Reduction::average ? DataType::int64 : element;
 }
 
 void convert(DataType from, const std::byte* source, DataType to, std::byte* destination, std::size_t count) {
     const bool widens = size_of(from) < size_of(to);
+    const auto between = [&]<class Narrow, class Wide>() {
+        return widens ? convert_all<Narrow, Wide>(source, destination, count)
+                      : convert_all<Wide, Narrow>(source, destination, count);
+    };
     switch (widens ? from : to) {
         case DataType::float16:
-            return widens ? convert_all<float16, float>(source, destination, count)
-                          : convert_all<float, float16>(source, destination, count);
+            return between.operator()<float16, float>();
         case DataType::bfloat16:
-            return widens ? convert_all<bfloat16, float>(source, destination, count)
-                          : convert_all<float, bfloat16>(source, destination, count);
+            return between.operator()<bfloat16, float>();
+        case DataType::int8:
+            return between.operator()<std::int8_t, std::int64_t>();
+        case DataType::int16:
+            return between.operator()<std::int16_t, std::int64_t>();
         case DataType::int32:
-            return widens ? convert_all<std::int32_t, std::int64_t>(source, destination, count)
-                          : convert_all<std::int64_t, std::int32_t>(source, destination, count);
+            return between.operator()<std::int32_t, std::int64_t>();
         case DataType::uint8:
-            return widens ? convert_all<std::uint8_t, std::int64_t>(source, destination, count)
-                          : convert_all<std::int64_t, std::uint8_t>(source, destination, count);
+            return between.operator()<std::uint8_t, std::int64_t>();
+        case DataType::uint16:
+            return between.operator()<std::uint16_t, std::int64_t>();
+        case DataType::uint32:
+            return between.operator()<std::uint32_t, std::int64_t>();
         default:
             std::memcpy(destination, source, count * size_of(from));
     }

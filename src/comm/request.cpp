@@ -6,7 +6,7 @@
 #include <dtrain/request.hpp>
 
 #include "comm/backend.hpp"
-#include "comm/leaving.hpp"
+#include "comm/backoff.hpp"
 
 namespace dtrain {
 
@@ -21,7 +21,7 @@ Request& Request::operator=(Request&& other) noexcept {
 }
 
 Request::~Request() {
-    if (backend_ == nullptr || comm::leaves_alone() || std::uncaught_exceptions() > 0) return;
+    if (backend_ == nullptr || !backend_->may_wait() || std::uncaught_exceptions() > 0) return;
     try {
         wait();
     } catch (const Error&) {
@@ -31,6 +31,13 @@ Request::~Request() {
 
 bool Request::test() {
     if (backend_ != nullptr && backend_->test(handle_)) backend_ = nullptr;
+    return backend_ == nullptr;
+}
+
+bool Request::wait_for(std::chrono::duration<double> limit) {
+    if (limit.count() <= 0) return test();
+    auto* const backend = std::exchange(backend_, nullptr);
+    if (backend != nullptr && !backend->wait_until(handle_, comm::time_after(limit))) backend_ = backend;
     return backend_ == nullptr;
 }
 

@@ -12,13 +12,17 @@
 #include <random>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <dtrain/error.hpp>
+
 #include "base/huge_pages.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/peers.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -38,6 +42,21 @@ std::size_t room_for_each(int ranks, std::size_t max) {
     if (error) return 0;
     const auto each = space.available / part_of_free / static_cast<std::uintmax_t>(ranks);
     return static_cast<std::size_t>(std::min<std::uintmax_t>(max, each)) / memory_page * memory_page;
+}
+
+bool is_of_this_user(const FileDescriptor& file) {
+    struct stat info {};
+    return ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
+}
+
+std::size_t size_of(const FileDescriptor& file) {
+    struct stat info {};
+    return ::fstat(file.get(), &info) == 0 ? static_cast<std::size_t>(info.st_size) : 0;
+}
+
+Error refused(const std::string& name) {
+    return Error(
+        fmt::format("shared memory {} cannot be opened: {}", name, std::generic_category().message(errno)));
 }
 
 }  // namespace
@@ -69,9 +88,26 @@ std::shared_ptr<SharedSegment> SharedSegment::make(std::size_t bytes) {
 
 std::shared_ptr<SharedSegment> SharedSegment::find(const std::string& name, std::size_t bytes) {
     FileDescriptor file(::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, owner_only));
-    if (!file.valid()) return nullptr;
+    if (!file.valid() || !is_of_this_user(file)) return nullptr;
     const std::shared_ptr<SharedSegment> found(new SharedSegment(name, std::move(file), bytes));
     return found->bytes_.empty() ? nullptr : found;
+}
+
+std::shared_ptr<SharedSegment> SharedSegment::find_or_make(const std::string& name, std::size_t bytes) {
+    FileDescriptor file;
+    while (!file.valid()) {
+        file = FileDescriptor(::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, owner_only));
+        if (!file.valid() && errno == EEXIST)
+            file = FileDescriptor(::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, owner_only));
+        if (!file.valid() && errno != ENOENT) throw refused(name);
+    }
+    if (!is_of_this_user(file))
+        throw Error(fmt::format("shared memory {}: it is not a file of this user; use another name", name));
+    if (size_of(file) < bytes && ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) throw refused(name);
+    const std::shared_ptr<SharedSegment> segment(new SharedSegment(name, std::move(file), bytes));
+    if (segment->bytes_.empty()) throw refused(name);
+    segment->is_hidden_ = false;
+    return segment;
 }
 
 bool SharedSegment::provide(std::size_t first, std::size_t bytes) {
@@ -82,6 +118,21 @@ bool SharedSegment::provide(std::size_t first, std::size_t bytes) {
 
 void SharedSegment::hide() {
     if (!std::exchange(is_hidden_, true)) ::shm_unlink(name_.c_str());
+}
+
+std::shared_ptr<SharedSegment> share_segment(const Peers& node, std::size_t bytes) {
+    std::shared_ptr<SharedSegment> segment;
+    Offer own;
+    if (node.rank() == 0) segment = SharedSegment::make(bytes);
+    if (segment != nullptr) {
+        own.bytes = bytes;
+        std::ranges::copy(segment->name(), own.name.begin());
+    }
+    const auto offer = node.all_gather(own).front();
+    if (node.rank() != 0 && offer.bytes > 0) segment = SharedSegment::find(offer.name.data(), bytes);
+    (void)node.all(segment != nullptr);  // all have opened it, or will not
+    if (segment != nullptr) segment->hide();
+    return segment;
 }
 
 std::vector<std::shared_ptr<SharedSegment>> share_segments(MPI_Comm node, std::size_t max) {

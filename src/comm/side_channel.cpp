@@ -157,7 +157,7 @@ std::map<int, std::uint64_t> SideChannel::failures(const NodeMap& map) const {
 }
 
 std::string why_missing(const NodeBoard::Whereabouts& rank, std::uint64_t number) {
-    if (rank.waits_for == Operation::send || rank.waits_for == Operation::receive)
+    if (is_message(rank.waits_for) || rank.waits_for == Operation::subset)
         if (rank.waits_in != 0) return fmt::format("in {}", name_of(rank.waits_for));
     if (rank.announced >= number)
         return rank.waits_in == 0 ? "has started it and is in no operation now" : "stands still in it";

@@ -14,7 +14,9 @@
 #include "comm/backend.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/own_comm.hpp"
+#include "comm/peers.hpp"
 #include "comm/shared_messages.hpp"
+#include "comm/transport_in_turn.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -25,48 +27,16 @@ constexpr std::size_t max_spare = 64;
 constexpr std::size_t max_spare_bytes = std::size_t{16} << 20U;
 constexpr std::size_t min_spare = 8;
 constexpr std::size_t short_message = 512;
-constexpr int message_tag = 0;
-constexpr int place_tag = 1;  // location of a message in shared memory of the node
 // Polling without result may cost a rank of a crowded machine its processor.
 constexpr int messages_between_turns = 8;
-
-void check_length(const MessageBytes& content, std::size_t max) {
-    if (content.size() > max) throw MessageTooLong(content.size(), max);
-}
-
-/// If messages of several ranks wait, MPI chooses one, possibly the one that arrived first: a rank with many
-/// messages would then delay the others. So after every eighth message one rank is polled explicitly, in
-/// turn.
-class TransportInTurn : public Transport {
-  public:
-    std::optional<Message> receive() final {
-        deliver();
-        auto message = next_in_turn();
-        if (!message) message = receive_from(std::nullopt);
-        messages_ = message ? messages_ + 1 : 0;
-        return message;
-    }
-
-  private:
-    /// The first message from this rank that has arrived. @param sender none: any rank
-    virtual std::optional<Message> receive_from(std::optional<int> sender) = 0;
-
-    std::optional<Message> next_in_turn() {
-        if (messages_ < messages_between_turns || size() <= 2) return std::nullopt;
-        messages_ = 0;
-        turn_ = (turn_ + 1) % size();
-        return receive_from(turn_);
-    }
-
-    int messages_ = 0;  ///< consecutive messages since the last turn
-    int turn_ = 0;
-};
+constexpr int message_tag = 0;
+constexpr int place_tag = 1;  // location of a message in shared memory of the node
 
 class MpiTransport final : public TransportInTurn {
   public:
     MpiTransport(MPI_Comm parent, MPI_Comm node, const NodeMap& map)
         : communicator_(copy_of(parent)),
-          is_crowded_(comm::is_crowded(node)),
+          is_crowded_(comm::is_crowded(MpiPeers(node))),
           shared_(SharedMessages::open(node, map)) {
         check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
@@ -181,6 +151,25 @@ class LocalTransport final : public TransportInTurn {
 };
 
 }  // namespace
+
+std::optional<Message> TransportInTurn::receive() {
+    deliver();
+    auto message = next_in_turn();
+    if (!message) message = receive_from(std::nullopt);
+    messages_ = message ? messages_ + 1 : 0;
+    return message;
+}
+
+std::optional<Message> TransportInTurn::next_in_turn() {
+    if (messages_ < messages_between_turns || size() <= 2) return std::nullopt;
+    messages_ = 0;
+    turn_ = (turn_ + 1) % size();
+    return receive_from(turn_);
+}
+
+void check_length(const MessageBytes& content, std::size_t max) {
+    if (content.size() > max) throw MessageTooLong(content.size(), max);
+}
 
 MessageTooLong::MessageTooLong(std::size_t bytes, std::size_t max)
     : Error(fmt::format("a message of {} bytes; it may have {} at most", bytes, max)),

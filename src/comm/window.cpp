@@ -15,7 +15,10 @@
 #include "base/huge_pages.hpp"
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
+#include "comm/peers.hpp"
+#include "comm/process_mark.hpp"
 #include "comm/progress_thread.hpp"
+#include "comm/shared_segment.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -54,15 +57,19 @@ std::vector<int> world_ranks(MPI_Comm communicator) {
 }
 
 // tmpfs hands out addresses without memory behind them, and the process that touches them dies.
-std::optional<std::string> Window::no_space(MPI_Comm node, std::size_t bytes) {
-    int size = 0;
-    check(MPI_Comm_size(node, &size), "MPI_Comm_size");
-    auto wanted = static_cast<unsigned long long>(whole_pages(bytes));
-    check(MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, node), "MPI_Allreduce");
+std::optional<std::string> Window::no_space(const Peers& node, std::size_t bytes) {
+    struct Space {
+        std::uint64_t wanted = 0;
+        std::uint64_t free = ~std::uint64_t{0};
+    };
+    Space own{.wanted = whole_pages(bytes)};
     struct statvfs space {};
-    const bool known = size > 1 && ::statvfs("/dev/shm", &space) == 0;
-    auto free = known ? static_cast<unsigned long long>(space.f_bavail) * space.f_frsize : ~0ULL;
-    check(MPI_Bcast(&free, 1, MPI_UNSIGNED_LONG_LONG, 0, node), "MPI_Bcast");
+    if (node.size() > 1 && ::statvfs("/dev/shm", &space) == 0)
+        own.free = std::uint64_t{space.f_bavail} * space.f_frsize;
+    std::uint64_t wanted = 0;
+    const auto all = node.all_gather(own);
+    for (const auto& of_rank : all) wanted += of_rank.wanted;
+    const auto free = all.front().free;
     if (wanted <= free) return std::nullopt;
     return fmt::format(
         "{} bytes of shared memory are wanted on a node and /dev/shm has {} left: make it larger "
@@ -70,33 +77,56 @@ std::optional<std::string> Window::no_space(MPI_Comm node, std::size_t bytes) {
         wanted, free);
 }
 
-Window::Window(MPI_Comm node, std::size_t bytes) : world_ranks_(world_ranks(node)) {
-    const int size = static_cast<int>(world_ranks_.size());
-    int rank = 0;
-    check(MPI_Comm_rank(node, &rank), "MPI_Comm_rank");
+Window::Window(MPI_Comm node, std::size_t bytes) {
+    const MpiPeers peers(node);
     void* base = nullptr;
     check(MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole_pages(bytes)), 1, MPI_INFO_NULL, node, &base,
                                   &handle_),
           "MPI_Win_allocate_shared");
-    id_ = rank == 0 ? new_id() : 0;
-    check(MPI_Bcast(&id_, 1, MPI_UINT64_T, 0, node), "MPI_Bcast");
-    std::vector<unsigned long long> lengths(world_ranks_.size(), bytes);
-    const unsigned long long length = bytes;
-    check(MPI_Allgather(&length, 1, MPI_UNSIGNED_LONG_LONG, lengths.data(), 1, MPI_UNSIGNED_LONG_LONG, node),
-          "MPI_Allgather");
-    for (int other = 0; other < size; ++other) {
+    const auto wanted = peers.all_gather(Wanted{bytes, process_mark(), peers.rank() == 0 ? new_id() : 0});
+    for (int other = 0; other < peers.size(); ++other) {
         MPI_Aint whole = 0;
         int unit = 1;
         check(MPI_Win_shared_query(handle_, other, &whole, &unit, &base), "MPI_Win_shared_query");
         const auto address = reinterpret_cast<std::uintptr_t>(base);
         auto* begin = static_cast<std::byte*>(base) +
                       ((address + memory_page - 1) / memory_page * memory_page - address);
-        parts_.emplace_back(begin, static_cast<std::size_t>(lengths[static_cast<std::size_t>(other)]));
+        parts_.emplace_back(begin, wanted[static_cast<std::size_t>(other)].bytes);
     }
-    own_ = part(rank);
+    use(peers.rank(), wanted);
     // The rank that first touches a page gets it in its nearest memory.
     std::memset(own_.data(), 0, own_.size());
     check(MPI_Barrier(node), "MPI_Barrier");
+    enlist();
+}
+
+Window::Window(const Peers& node, std::size_t bytes) {
+    const auto wanted = node.all_gather(Wanted{bytes, process_mark(), node.rank() == 0 ? new_id() : 0});
+    std::vector<std::size_t> begins{0};
+    for (const auto& [length, mark, id] : wanted) begins.push_back(begins.back() + whole_pages(length));
+    segment_ = share_segment(node, begins.back());
+    const auto own = static_cast<std::size_t>(node.rank());
+    // The rank that provides pages gets them in its nearest memory.
+    const bool has_memory =
+        segment_ != nullptr && segment_->provide(begins[own], begins[own + 1] - begins[own]);
+    if (!node.all(has_memory))
+        throw Error(fmt::format(
+            "{} bytes of shared memory are wanted on a node and /dev/shm does not give them: make it larger "
+            "(mount -o remount,size=...; docker run --shm-size)",
+            begins.back()));
+    for (std::size_t rank = 0; rank < wanted.size(); ++rank)
+        parts_.push_back(segment_->bytes().subspan(begins[rank], wanted[rank].bytes));
+    use(node.rank(), wanted);
+    enlist();
+}
+
+void Window::use(int rank, std::span<const Wanted> wanted) {
+    id_ = wanted.front().id;
+    for (const auto& of_rank : wanted) marks_.push_back(of_rank.mark);
+    own_ = part(rank);
+}
+
+void Window::enlist() {
     const auto turn = take_turn();
     windows().push_back(this);
 }
@@ -106,13 +136,13 @@ Window::~Window() {
         const auto turn = take_turn();
         std::erase(windows(), this);
     }
-    if (!leaves_alone()) MPI_Win_free(&handle_);
+    if (handle_ != MPI_WIN_NULL && !leaves_alone()) MPI_Win_free(&handle_);
 }
 
-std::span<std::byte> Window::part_of_world_rank(int rank) const {
-    const auto found = std::find(world_ranks_.begin(), world_ranks_.end(), rank);
-    return found == world_ranks_.end() ? std::span<std::byte>()
-                                       : parts_[static_cast<std::size_t>(found - world_ranks_.begin())];
+std::span<std::byte> Window::part_of_process(std::uint64_t mark) const {
+    const auto found = std::ranges::find(marks_, mark);
+    return found == marks_.end() ? std::span<std::byte>()
+                                 : parts_[static_cast<std::size_t>(found - marks_.begin())];
 }
 
 std::optional<Window::Place> Window::find(const std::byte* data, std::size_t bytes) {

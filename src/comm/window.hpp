@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,25 +14,31 @@
 
 namespace dtrain::comm {
 
-/// Shared memory of the ranks of a node: every rank can access all parts. Created and freed by all ranks of
-/// `node` together; its parts are aligned to 4096 bytes and zeroed.
+class Peers;
+class SharedSegment;
+
+/// Shared memory of the ranks of a node: every rank can access all parts, which are aligned to 4096 bytes and
+/// zeroed. One of MPI is created and freed by all ranks of `node` together.
 class Window {
   public:
     /// Collective over `node`; ranks may ask for different lengths. @throws MpiError
     Window(MPI_Comm node, std::size_t bytes);
+    /// A segment without MPI, which each rank may free when it likes. Collective.
+    /// @throws Error on all ranks if there is not enough shared memory
+    Window(const Peers& node, std::size_t bytes);
     Window(const Window&) = delete;
     Window& operator=(const Window&) = delete;
-    /// Collective, unless MPI has ended or other ranks may not arrive: then the memory is left to the end of
-    /// the process.
+    /// With MPI collective, unless MPI has ended or other ranks may not arrive: then the memory is left to
+    /// the end of the process.
     ~Window();
 
-    /// Why a node cannot have a window in which this rank has this many bytes. Collective over `node`.
-    static std::optional<std::string> no_space(MPI_Comm node, std::size_t bytes);
+    /// Why a node cannot have a window in which this rank has this many bytes. Collective.
+    static std::optional<std::string> no_space(const Peers& node, std::size_t bytes);
 
     /// By rank of `node`.
     std::span<std::byte> part(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
-    /// By rank of MPI_COMM_WORLD; empty if it has none.
-    std::span<std::byte> part_of_world_rank(int rank) const;
+    /// By process_mark(); empty if that process has none.
+    std::span<std::byte> part_of_process(std::uint64_t mark) const;
 
     /// The same on all ranks of the node and unique among the windows that exist in a process at the same
     /// time.
@@ -45,10 +52,19 @@ class Window {
     static std::optional<Place> find(const std::byte* data, std::size_t bytes);
 
   private:
+    struct Wanted {
+        std::uint64_t bytes = 0;
+        std::uint64_t mark = 0;  // process_mark()
+        std::uint64_t id = 0;    // of the first rank: the window's
+    };
+    void use(int rank, std::span<const Wanted> wanted);
+    void enlist();
+
     MPI_Win handle_ = MPI_WIN_NULL;
+    std::shared_ptr<SharedSegment> segment_;  // null: the memory is that of handle_
     std::uint64_t id_ = 0;
     std::vector<std::span<std::byte>> parts_;
-    std::vector<int> world_ranks_;
+    std::vector<std::uint64_t> marks_;
     std::span<std::byte> own_;
 };
 

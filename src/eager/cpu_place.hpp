@@ -31,7 +31,9 @@ class CpuPlace final : public Place {
     void forget_later(const State& /*state*/) override {}
 
     bool is_apart() const override { return false; }
+    kernels::Gpu* gpu() override { return nullptr; }
     void finish() override {}
+    void finish_later_reported() noexcept override {}
 
     std::size_t bytes() const override { return pool_->bytes(); }
 

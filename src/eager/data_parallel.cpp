@@ -2,24 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include <dtrain/data_parallel.hpp>
 #include <dtrain/nn_training.hpp>
 
+#include "comm/sums_by_nccl.hpp"
 #include "eager/graph.hpp"
+#include "eager/parameter_averages.hpp"
 #include "eager/place.hpp"
+#include "parallel/host_communicator.hpp"
 
 namespace dtrain::nn {
 
-/// Passes gradients to GradientAveraging. Its parameter 0 is a list of the parameters that this rank has
-/// used: after the average it is above zero on all ranks for those that any rank has used. Gradients on a GPU
-/// are downloaded while the backward pass continues; at its end they are waited for and averaged.
+/// Notes which gradients a backward pass has completed, and has them averaged.
 class DataParallel::Averaging final : public eager::GradientWatcher {
   public:
     Averaging(const Layer& layer, const Communicator& communicator, const DataParallelOptions& options) {
+        parallel::check_is_for_host(communicator, "DataParallel",
+                                    "give it the one over MPI that nccl_communicator() was made of, and "
+                                    "DataParallelOptions::nccl if NCCL is to average gradients on GPUs");
         for (const auto& parameter : layer.parameters()) leaves_.push_back(parameter.leaf());
         throw_together(communicator, what_is_wrong());
         auto& of_every_pass = GradientWatcher::of_every_pass();
@@ -28,14 +30,8 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
             return;
         }
         used_.assign(leaves_.size(), 0);
-        unused_values_.assign(leaves_.size(), 0);
         is_ready_.assign(leaves_.size(), false);
-        std::vector<ParameterBuffers> buffers{{"parameters in use", unused_values_, used_}};
-        for (const auto& leaf : leaves_)
-            buffers.push_back({leaf->name, leaf->value.host_to_write().as<float>(),
-                               leaf->gradient.host_to_write().as<float>()});
-        averaging_.emplace(communicator, std::move(buffers),
-                           GradientAveragingOptions{.bucket_bytes = options.bucket_bytes});
+        averages_ = make_averages(communicator, options);
         for (std::size_t number = 0; number < leaves_.size(); ++number) {
             leaves_[number]->watcher = this;
             leaves_[number]->number = number;
@@ -54,58 +50,50 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         if (pauses > 0) return;
         is_ready_[number] = true;
         used_[number] = 1;
-        if (!eager::place().is_apart()) {
-            averaging_->ready(number + 1);
-            return;
-        }
-        leaves_[number]->gradient.start_reading_to_host();
-        coming_.push_back(number);
+        averages_->ready(number);
     }
 
     void finish() override {
-        if (pauses > 0 || !averaging_) return;
+        if (pauses > 0 || !averages_) return;
         // Those of backward passes within no_sync() that this pass has not reached.
         for (std::size_t number = 0; number < leaves_.size(); ++number)
             if (!is_ready_[number] && leaves_[number]->has_gradient) ready(number);
-        wait_for_gradients();
-        for (const auto number : coming_) averaging_->ready(number + 1);
-        for (const auto& leaf : leaves_) leaf->gradient.host_to_fill();
-        averaging_->ready(0);
-        averaging_->finish();
+        try {
+            averages_->finish(used_);
+        } catch (...) {
+            reset_state();
+            throw;
+        }
         for (std::size_t number = 0; number < leaves_.size(); ++number)
             leaves_[number]->has_gradient = used_[number] > 0;
         reset_state();
     }
 
     void average_values() {
-        if (!averaging_) return;
-        for (const auto& leaf : leaves_) leaf->value.host_to_write();
-        averaging_->average_values();
+        if (!averages_) return;
+        averages_->average_values();
         for (const auto& leaf : leaves_) ++leaf->version;
     }
 
-    bool values_are_identical() const {
-        for (const auto& leaf : leaves_) leaf->value.on_host();
-        return !averaging_ || averaging_->values_are_identical();
-    }
+    bool values_are_identical() const { return !averages_ || averages_->values_are_identical(); }
 
     int pauses = 0;
 
   private:
+    std::unique_ptr<eager::ParameterAverages> make_averages(const Communicator& communicator,
+                                                            const DataParallelOptions& options) const {
+        auto& place = eager::place();
+        const auto device = place.device();
+        if (options.nccl) comm::check_all_or_none_compute_on_gpus(device.is_gpu(), communicator);
+        if (options.nccl && device.is_gpu())
+            return eager::averages_by_nccl(leaves_, communicator, options.bucket_bytes,
+                                           {.gpu = *place.gpu(), .number = device.number.value_or(0)});
+        return eager::averages_by_mpi(leaves_, communicator, options.bucket_bytes);
+    }
+
     void reset_state() {
         std::ranges::fill(used_, 0.0F);
         is_ready_.assign(leaves_.size(), false);
-        coming_.clear();
-    }
-
-    // If waiting fails because of errors in the data, the gradients are discarded.
-    void wait_for_gradients() {
-        try {
-            eager::place().finish();
-        } catch (...) {
-            reset_state();
-            throw;
-        }
     }
 
     std::optional<std::string> what_is_wrong() const {
@@ -124,12 +112,10 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
         return std::nullopt;
     }
 
-    std::vector<std::shared_ptr<eager::Leaf>> leaves_;
-    std::vector<float> used_;
-    std::vector<float> unused_values_;
+    eager::Leaves leaves_;
+    std::vector<float> used_;  // by leaf, 1 for those that this rank's pass has reached
     std::vector<bool> is_ready_;
-    std::vector<std::size_t> coming_;  // in the order in which they became ready
-    std::optional<GradientAveraging> averaging_;
+    std::unique_ptr<eager::ParameterAverages> averages_;  // null: there is one rank
 };
 
 namespace {

@@ -14,8 +14,6 @@ class GpuPlace final : public Place {
   public:
     explicit GpuPlace(const program::OpenGpu& opened);
 
-    const kernels::Gpu& gpu() const { return *gpu_; }
-
     Device device() const override { return Device::gpu(number_); }
 
     Value make_value(const Shape& shape, DataType type) override;
@@ -36,7 +34,9 @@ class GpuPlace final : public Place {
     void forget_later(const State& state) override { transfers_.keep(std::make_shared<State>(state)); }
 
     bool is_apart() const override { return true; }
+    kernels::Gpu* gpu() override { return gpu_.get(); }
     void finish() override { transfers_.finish(); }
+    void finish_later_reported() noexcept override { transfers_.finish_later_reported(); }
 
     std::size_t bytes() const override { return pool_->bytes(); }
 

@@ -5,14 +5,14 @@
 namespace dtrain::eager {
 
 void Mirror::read_on_device() {
-    if (newer_ != Newer::host) return;
+    if (!newer_.needs_upload()) return;
     transfers_.up(device_, host_, bytes_);
     is_being_read_ = true;
-    newer_ = Newer::none;
+    newer_.note_alike();
 }
 
 std::byte* Mirror::read_on_host() {
-    if (newer_ == Newer::device) {
+    if (newer_.needs_download()) {
         start_reading_to_host();
         transfers_.finish();
     }
@@ -28,15 +28,15 @@ std::byte* Mirror::fill_on_host() {
     if (is_being_read_) transfers_.settle();
     is_being_read_ = false;
     if (!host_) host_ = transfers_.take_on_host(bytes_);
-    newer_ = Newer::host;
+    newer_.note_written_on_host();
     return host_.get();
 }
 
 void Mirror::start_reading_to_host() {
-    if (newer_ != Newer::device) return;
+    if (!newer_.needs_download()) return;
     if (!host_) host_ = transfers_.take_on_host(bytes_);
     transfers_.down(host_.get(), device_, bytes_);
-    newer_ = Newer::none;
+    newer_.note_alike();
 }
 
 }  // namespace dtrain::eager

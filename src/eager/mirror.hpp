@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "eager/transfers.hpp"
+#include "kernels/newer_copy.hpp"
 
 namespace dtrain::eager {
 
@@ -22,7 +22,7 @@ class Mirror {
     /// Call it before kernels read the device memory.
     void read_on_device();
     /// Call it when kernels have written it, or are about to overwrite all of it.
-    void note_written_on_device() { newer_ = Newer::device; }
+    void note_written_on_device() { newer_.note_written_on_device(); }
 
     /// Call it before reading the host copy, whose address does not change. @throws Error as Gpu::finish()
     std::byte* read_on_host();
@@ -35,14 +35,12 @@ class Mirror {
     void start_reading_to_host();
 
   private:
-    enum class Newer : std::uint8_t { none, host, device };
-
     Transfers& transfers_;
     std::byte* device_;
     std::size_t bytes_;
     std::shared_ptr<std::byte> host_;
-    Newer newer_ = Newer::device;
-    bool is_being_read_ = false;  // a download is pending
+    kernels::NewerCopy newer_ = kernels::NewerCopy::on_device();
+    bool is_being_read_ = false;  // an upload from the host copy may be pending
 };
 
 }  // namespace dtrain::eager

@@ -13,6 +13,7 @@
 #include <dtrain/executor.hpp>
 
 #include "eager/value.hpp"
+#include "kernels/gpu.hpp"
 #include "kernels/kernel.hpp"
 
 namespace dtrain::eager {
@@ -50,8 +51,12 @@ class Place {
 
     /// Whether device memory is separate from host memory.
     virtual bool is_apart() const = 0;
+    /// The GPU; null on a CPU.
+    virtual kernels::Gpu* gpu() = 0;
     /// Waits until everything has been computed. @throws Error of earlier work, as Gpu::finish()
     virtual void finish() = 0;
+    /// finish(), whose error is thrown by the next one.
+    virtual void finish_later_reported() noexcept = 0;
 
     /// Total memory for tensors, used or free.
     virtual std::size_t bytes() const = 0;

@@ -29,8 +29,17 @@ void Transfers::up(std::byte* device, const std::shared_ptr<std::byte>& host, st
 }
 
 void Transfers::finish() {
+    if (const auto reported = std::exchange(reported_, nullptr)) std::rethrow_exception(reported);
     gpu_->finish();
     kept_.clear();
+}
+
+void Transfers::finish_later_reported() noexcept {
+    try {
+        finish();
+    } catch (...) {
+        reported_ = std::current_exception();
+    }
 }
 
 void Transfers::keep_few() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -32,6 +33,8 @@ class Transfers {
     }
     /// Waits for downloads. @throws Error as Gpu::finish()
     void finish();
+    /// finish(), whose error is thrown by the next one.
+    void finish_later_reported() noexcept;
 
     /// Keeps something alive until the GPU has executed everything enqueued so far.
     void keep(std::shared_ptr<void> used) { kept_.push_back(std::move(used)); }
@@ -46,6 +49,7 @@ class Transfers {
     std::vector<std::shared_ptr<std::byte>> unread_;
     std::size_t unread_bytes_ = 0;
     std::vector<std::shared_ptr<void>> kept_;
+    std::exception_ptr reported_;
 };
 
 }  // namespace dtrain::eager

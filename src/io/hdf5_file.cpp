@@ -205,6 +205,11 @@ template std::vector<std::int32_t> Hdf5File::read(const std::string&) const;
 template std::vector<float16> Hdf5File::read(const std::string&) const;
 template std::vector<bfloat16> Hdf5File::read(const std::string&) const;
 template std::vector<std::uint8_t> Hdf5File::read(const std::string&) const;
+template std::vector<std::int8_t> Hdf5File::read(const std::string&) const;
+template std::vector<std::int16_t> Hdf5File::read(const std::string&) const;
+template std::vector<std::uint16_t> Hdf5File::read(const std::string&) const;
+template std::vector<std::uint32_t> Hdf5File::read(const std::string&) const;
+template std::vector<std::uint64_t> Hdf5File::read(const std::string&) const;
 
 void Hdf5File::read_rows(const std::string& dataset, std::int64_t first, std::int64_t count,
                          std::span<float> values) const {

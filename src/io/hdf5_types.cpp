@@ -41,6 +41,16 @@ Hdf5Handle file_type(DataType element) {
             return copy_of(H5T_STD_I64LE);
         case DataType::uint8:
             return copy_of(H5T_STD_U8LE);
+        case DataType::int8:
+            return copy_of(H5T_STD_I8LE);
+        case DataType::int16:
+            return copy_of(H5T_STD_I16LE);
+        case DataType::uint16:
+            return copy_of(H5T_STD_U16LE);
+        case DataType::uint32:
+            return copy_of(H5T_STD_U32LE);
+        case DataType::uint64:
+            return copy_of(H5T_STD_U64LE);
     }
     return {};
 }
@@ -61,6 +71,16 @@ Hdf5Handle memory_type(DataType element) {
             return copy_of(H5T_NATIVE_INT64);
         case DataType::uint8:
             return copy_of(H5T_NATIVE_UINT8);
+        case DataType::int8:
+            return copy_of(H5T_NATIVE_INT8);
+        case DataType::int16:
+            return copy_of(H5T_NATIVE_INT16);
+        case DataType::uint16:
+            return copy_of(H5T_NATIVE_UINT16);
+        case DataType::uint32:
+            return copy_of(H5T_NATIVE_UINT32);
+        case DataType::uint64:
+            return copy_of(H5T_NATIVE_UINT64);
     }
     return {};
 }

@@ -3,8 +3,8 @@
 #include "parallel/bucket_plan.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <numeric>
 
 #include "base/aligned_memory.hpp"
 
@@ -13,23 +13,42 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 
+/// A bucket that is being filled.
+struct OpenBucket {
+    std::size_t number = 0;
+    std::size_t read = ExchangedArray::never;  // when the first of its arrays is read
+};
+
+std::vector<std::size_t> in_order_of_completion(std::span<const ExchangedArray> arrays) {
+    std::vector<std::size_t> numbers(arrays.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    std::ranges::stable_sort(numbers, {}, [&](std::size_t number) { return arrays[number].made; });
+    return numbers;
+}
+
 }  // namespace
 
-std::vector<BucketPlan> plan_buckets(std::span<const ArraySize> sizes, std::int64_t bucket_bytes) {
+std::vector<BucketPlan> plan_buckets(std::span<const ExchangedArray> arrays, std::int64_t bucket_bytes) {
     std::vector<BucketPlan> buckets;
-    std::map<DataType, std::size_t> open;  // the bucket of each type that is being filled
-    for (auto number = sizes.size(); number-- > 0;) {
-        const auto element = sizes[number].element;
-        const auto found = open.find(element);
-        if (found == open.end() || static_cast<std::int64_t>(buckets[found->second].end) >= bucket_bytes) {
-            open[element] = buckets.size();
-            buckets.push_back({.element = element, .parameters = {}});
+    std::map<DataType, OpenBucket> open;
+    for (const auto number : in_order_of_completion(arrays)) {
+        const auto& array = arrays[number];
+        const auto found = open.find(array.element);
+        const bool is_full = found == open.end() ||
+                             static_cast<std::int64_t>(buckets[found->second.number].end) >= bucket_bytes ||
+                             found->second.read <= array.made;
+        if (is_full) {
+            open[array.element] = {.number = buckets.size()};
+            buckets.push_back({.element = array.element, .arrays = {}});
         }
-        auto& bucket = buckets[open[element]];
-        bucket.parameters.push_back(number);
-        bucket.end += sizes[number].bytes();
+        auto& filling = open[array.element];
+        filling.read = std::min(filling.read, array.read);
+        auto& bucket = buckets[filling.number];
+        bucket.arrays.push_back(number);
+        bucket.end += array.bytes();
     }
-    std::ranges::sort(buckets, std::greater{}, [](const auto& bucket) { return bucket.parameters.back(); });
+    std::ranges::stable_sort(buckets, {},
+                             [&](const BucketPlan& bucket) { return arrays[bucket.arrays.back()].made; });
     std::size_t begin = 0;
     for (auto& bucket : buckets) {
         bucket.begin = begin;

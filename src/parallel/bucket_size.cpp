@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <dtrain/element_span.hpp>
+
 #include "parallel/with_real.hpp"
 
 namespace dtrain::parallel {
@@ -23,11 +25,11 @@ double rate_of(const MeasuredSize& measured) {
 }
 
 template <Reducible T>
-std::vector<MeasuredSize> measured_sums(const Communicator& communicator, std::int64_t max) {
-    std::vector<T> values(static_cast<std::size_t>(max) / sizeof(T));
+std::vector<MeasuredSize> measured_sums(const Communicator& communicator, std::span<T> values) {
     std::vector<MeasuredSize> measured;
+    const auto max = static_cast<std::int64_t>(values.size_bytes());
     for (auto bytes = smallest; bytes <= max; bytes *= 4) {
-        const auto part = std::span(values).first(static_cast<std::size_t>(bytes) / sizeof(T));
+        const auto part = values.first(static_cast<std::size_t>(bytes) / sizeof(T));
         communicator.allreduce(part);
         auto fastest = std::chrono::nanoseconds::max();
         for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -50,11 +52,15 @@ std::int64_t sufficient_size(std::span<const MeasuredSize> measured) {
         ->bytes;
 }
 
-std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t max_bytes,
+std::size_t bytes_to_measure(std::size_t max_bytes) {
+    return static_cast<std::size_t>(std::clamp(static_cast<std::int64_t>(max_bytes), smallest, largest));
+}
+
+std::int64_t measured_bucket_size(const Communicator& communicator, std::span<std::byte> memory,
                                   DataType element) {
-    const auto max = std::clamp(max_bytes, smallest, largest);
+    const ElementSpan elements(element, memory.data(), memory.size() / size_of(element));
     return sufficient_size(
-        with_real(element, [&]<class T>() { return measured_sums<T>(communicator, max); }));
+        with_real(element, [&]<class T>() { return measured_sums<T>(communicator, elements.as<T>()); }));
 }
 
 }  // namespace dtrain::parallel

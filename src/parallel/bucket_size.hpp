@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -20,8 +21,13 @@ struct MeasuredSize {
 /// @param measured at least one, in ascending order of size
 std::int64_t sufficient_size(std::span<const MeasuredSize> measured);
 
-/// Times all-reduces of several sizes, up to `max_bytes`, of elements of this real type. All ranks get the
-/// same result. Collective.
-std::int64_t measured_bucket_size(const Communicator& communicator, std::int64_t max_bytes, DataType element);
+/// How much memory measured_bucket_size() is to be given for buckets of at most `max_bytes`. Pure.
+std::size_t bytes_to_measure(std::size_t max_bytes);
+
+/// Times all-reduces of several sizes of elements of this real type, in zeros. All ranks get the same result.
+/// Collective.
+/// @param memory that the communicator allocated, of bytes_to_measure()
+std::int64_t measured_bucket_size(const Communicator& communicator, std::span<std::byte> memory,
+                                  DataType element);
 
 }  // namespace dtrain::parallel

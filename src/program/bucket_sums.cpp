@@ -7,16 +7,26 @@
 #include "comm/backend.hpp"
 
 namespace dtrain::program {
+namespace {
+
+/// What the communicator reduces: the buckets, or their copies.
+std::vector<ElementSpan> reduced(const std::vector<std::span<float>>& buckets, const StagedBuckets* staged) {
+    std::vector<ElementSpan> all;
+    for (const auto& bucket : buckets) all.emplace_back(staged ? staged->on_host(bucket) : bucket);
+    return all;
+}
+
+}  // namespace
 
 BucketSums::BucketSums(Communicator communicator, std::vector<std::span<float>> buckets,
                        std::unique_ptr<StagedBuckets> staged)
-    : communicator_(std::move(communicator)), buckets_(std::move(buckets)), staged_(std::move(staged)) {
-    requests_.resize(buckets_.size());
-    forked_.resize(buckets_.size());
-}
+    : buckets_(std::move(buckets)),
+      staged_(std::move(staged)),
+      forked_(buckets_.size()),
+      reductions_(std::move(communicator), reduced(buckets_, staged_.get())) {}
 
-std::span<float> BucketSums::take(std::size_t number) {
-    return staged_ ? staged_->take(buckets_[number]) : buckets_[number];
+void BucketSums::take(std::size_t number) {
+    if (staged_) staged_->take(buckets_[number]);
 }
 
 void BucketSums::give_back(std::size_t number) {
@@ -24,22 +34,24 @@ void BucketSums::give_back(std::size_t number) {
 }
 
 void BucketSums::start(std::size_t number) {
-    requests_[number] = communicator_.start_allreduce_sum(take(number));
+    take(number);
+    reductions_.start(number);
 }
 
 void BucketSums::wait(std::size_t number) {
-    requests_[number].wait();
+    reductions_.wait(number);
     give_back(number);
 }
 
 void BucketSums::add(std::size_t number) {
-    communicator_.allreduce_sum(take(number));
+    take(number);
+    reductions_.run(number);
     give_back(number);
 }
 
 void BucketSums::start_captured(std::size_t number) {
     const auto bytes = std::as_writable_bytes(buckets_[number]);
-    forked_[number] = comm::backend_of(communicator_)
+    forked_[number] = comm::backend_of(reductions_.communicator())
                           ->captured_operations()
                           ->fork({.operation = detail::Operation::allreduce,
                                   .element = DataType::float32,
@@ -49,7 +61,7 @@ void BucketSums::start_captured(std::size_t number) {
 }
 
 void BucketSums::wait_captured(std::size_t number) {
-    comm::backend_of(communicator_)->captured_operations()->join(forked_[number]);
+    comm::backend_of(reductions_.communicator())->captured_operations()->join(forked_[number]);
 }
 
 }  // namespace dtrain::program

@@ -9,6 +9,7 @@
 
 #include <dtrain/communicator.hpp>
 
+#include "parallel/bucket_reductions.hpp"
 #include "program/staged_buckets.hpp"
 
 namespace dtrain::program {
@@ -30,20 +31,16 @@ class BucketSums {
     void wait_captured(std::size_t number);
 
     /// MPI transfers data only while it is being called.
-    void progress() {
-        for (auto& request : requests_)
-            if (!request.complete()) request.test();
-    }
+    void progress() { reductions_.progress(); }
 
   private:
-    std::span<float> take(std::size_t number);
+    void take(std::size_t number);
     void give_back(std::size_t number);
 
-    Communicator communicator_;
     std::vector<std::span<float>> buckets_;
     std::unique_ptr<StagedBuckets> staged_;
-    std::vector<std::size_t> forked_;  // by bucket
-    std::vector<Request> requests_;    // by bucket; destroyed first, because it uses communicator and memory
+    std::vector<std::size_t> forked_;        // by bucket
+    parallel::BucketReductions reductions_;  // destroyed first, because they use the staged copies
 };
 
 }  // namespace dtrain::program

@@ -9,8 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <dtrain/nccl.hpp>
-
+#include "comm/sums_by_nccl.hpp"
 #include "program/check_gpu.hpp"
 #include "program/cpu_device.hpp"
 #include "program/exchanges.hpp"
@@ -36,34 +35,11 @@ StateOnGpu& state_on_gpu(const State& state, const std::optional<int>& number, c
     return *device;
 }
 
-/// @throws UsageError if NCCL is not available: the gradients can be summed without it
-Communicator over_nccl(const Communicator& ranks, const StateOnGpu& gpu) {
-    try {
-        return nccl_communicator(ranks, {.device = gpu.number(), .stream = gpu.gpu()->stream()});
-    } catch (const NcclUnavailable& error) {
-        throw UsageError(
-            fmt::format("NCCL cannot add the gradients here: {}; leave nccl out, and MPI adds them, or see "
-                        "what dtrain-launch --check says",
-                        error.what()));
-    }
-}
-
 // True for reductions of gradient buckets and of parameters, the only ones done by NCCL.
 bool adds_by_nccl(const Program& program) {
     return std::ranges::any_of(program.operators(), [](const Operator& op) {
         return op.type == "allreduce_start" || op.type == average_operator;
     });
-}
-
-/// NCCL sums only memory of GPUs. Collective.
-void check_all_or_none_compute_on_gpus(const Device& device, const Communicator& ranks) {
-    const auto with_gpu = ranks.sum(std::int64_t{device.is_gpu()});
-    if (with_gpu == 0) return;
-    throw_together<UsageError>(
-        ranks, device.is_gpu() ? std::nullopt
-                               : std::optional<std::string>(
-                                     "nccl adds the gradients of ranks on GPUs, and this one computes on the "
-                                     "CPU, unlike others; give all ranks GPUs, or leave nccl out"));
 }
 
 }  // namespace
@@ -89,7 +65,7 @@ std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const
     const auto device = device_to_use(options.device, environment, why_not_on_a_gpu(program, state));
     const bool adds = communicator.size() > 1 && std::ranges::any_of(program.operators(), is_communication);
     const bool by_nccl = options.nccl && adds && adds_by_nccl(program);
-    if (by_nccl) check_all_or_none_compute_on_gpus(device, communicator);
+    if (by_nccl) comm::check_all_or_none_compute_on_gpus(device.is_gpu(), communicator);
     if (!device.is_gpu()) return std::make_unique<CpuDevice>(state, communicator);
     check_gpu_has_state(state);
     StateOnGpu* on_gpu = nullptr;
@@ -104,7 +80,8 @@ std::unique_ptr<ComputeDevice> make_compute_device(const Program& program, const
     else if (problem)
         throw UsageError(*problem);
     check_gpu_has_all_of(program, *on_gpu->gpu());
-    auto ranks = by_nccl ? over_nccl(communicator, *on_gpu) : communicator;
+    auto ranks =
+        by_nccl ? comm::over_nccl(communicator, on_gpu->number(), on_gpu->gpu()->stream()) : communicator;
     return std::make_unique<GpuDevice>(*on_gpu, state, std::move(ranks), by_nccl);
 }
 

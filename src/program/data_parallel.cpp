@@ -7,6 +7,7 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
 
+#include "parallel/bucket_plan.hpp"
 #include "program/exchanges.hpp"
 #include "program/parallel_program.hpp"
 
@@ -19,24 +20,22 @@ using program::ParallelProgram;
 
 struct Bucket {
     std::vector<Exchange> exchanges;
-    std::int64_t bytes = 0;
-    std::size_t read = program::nowhere;  // the first operator that reads one of them
 
     std::size_t made() const { return exchanges.back().made; }
+    std::size_t read() const { return std::ranges::min_element(exchanges, {}, &Exchange::read)->read; }
 };
 
 std::vector<Bucket> buckets_of(const std::vector<Exchange>& exchanges, std::int64_t bucket_bytes) {
+    std::vector<parallel::ExchangedArray> arrays;
+    for (const auto& exchange : exchanges)
+        arrays.push_back({.element = exchange.type,
+                          .count = exchange.count,
+                          .made = exchange.made,
+                          .read = exchange.read});
     std::vector<Bucket> buckets;
-    for (const auto& exchange : exchanges) {
-        // A bucket that is read before this gradient is computed cannot include it.
-        const bool full = buckets.empty() ||
-                          buckets.back().bytes >= std::max<std::int64_t>(bucket_bytes, 1) ||
-                          buckets.back().read <= exchange.made;
-        if (full) buckets.emplace_back();
-        auto& bucket = buckets.back();
-        bucket.exchanges.push_back(exchange);
-        bucket.bytes += exchange.bytes;
-        bucket.read = std::min(bucket.read, exchange.read);
+    for (const auto& plan : parallel::plan_buckets(arrays, bucket_bytes)) {
+        auto& bucket = buckets.emplace_back();
+        for (const auto number : plan.arrays) bucket.exchanges.push_back(exchanges[number]);
     }
     return buckets;
 }
@@ -126,7 +125,7 @@ Program data_parallel(const Program& program, const DataParallelOptions& options
     };
     for (std::size_t number = 0; number < program.operators().size(); ++number) {
         for (std::size_t i = 0; i < buckets.size(); ++i)
-            if (buckets[i].read == number) communicate("allreduce_wait", i);
+            if (buckets[i].read() == number) communicate("allreduce_wait", i);
         result.append(program.operators()[number]);
         for (std::size_t i = 0; i < buckets.size(); ++i)
             if (buckets[i].made() == number) communicate("allreduce_start", i);

@@ -36,9 +36,11 @@ Exchanges read_by_updates(const Program& program) {
         const auto gradient = gradient_behind(program, op, parameter);
         if (gradient.empty()) continue;
         const auto& variable = program.variable(gradient);
-        const auto bytes = element_count(variable.shape) * static_cast<std::int64_t>(size_of(variable.type));
-        found.try_emplace(gradient,
-                          Exchange{gradient, parameter, bytes, program.has(gradient_rows_name(gradient))});
+        found.try_emplace(gradient, Exchange{.gradient = gradient,
+                                             .parameter = parameter,
+                                             .type = variable.type,
+                                             .count = static_cast<std::size_t>(element_count(variable.shape)),
+                                             .is_sparse = program.has(gradient_rows_name(gradient))});
     }
     return found;
 }

@@ -19,7 +19,8 @@ inline constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 struct Exchange {
     std::string gradient;
     std::string parameter;  ///< the parameter that it updates
-    std::int64_t bytes = 0;
+    DataType type = DataType::float32;
+    std::size_t count = 0;  ///< elements
     bool is_sparse = false;
     std::size_t made = nowhere;
     std::size_t read = nowhere;

@@ -49,8 +49,7 @@ std::vector<Exchange> scaled_gradients(const Program& program) {
     auto exchanges = program::exchanges_of(program);
     if (exchanges.empty())
         refuse_scaling("no operator updates parameters from gradients; call minimize() first");
-    for (const auto& [gradient, parameter, bytes, is_sparse, made, read] : exchanges) {
-        const auto type = program.variable(gradient).type;
+    for (const auto& [gradient, parameter, type, count, is_sparse, made, read] : exchanges) {
         if (is_sparse) refuse_scaling(fmt::format("the gradient '{}' is sparse", gradient), "", gradient);
         if (type != DataType::float32)
             refuse_scaling(

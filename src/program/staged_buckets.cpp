@@ -13,11 +13,9 @@ std::span<float> StagedBuckets::on_host(std::span<float> bucket) const {
     return {reinterpret_cast<float*>(memory_.get()) + (bucket.data() - device_), bucket.size()};
 }
 
-std::span<float> StagedBuckets::take(std::span<float> bucket) {
-    const auto to = on_host(bucket);
-    gpu_->to_host(to.data(), bucket.data(), bucket.size_bytes());
+void StagedBuckets::take(std::span<float> bucket) {
+    gpu_->to_host(on_host(bucket).data(), bucket.data(), bucket.size_bytes());
     gpu_->finish();
-    return to;
 }
 
 void StagedBuckets::give_back(std::span<float> bucket) {

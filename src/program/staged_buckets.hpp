@@ -16,13 +16,14 @@ class StagedBuckets {
     /// @param all on the GPU
     StagedBuckets(std::shared_ptr<kernels::Gpu> gpu, std::span<float> all);
 
-    /// Downloads the current values of a part of them. @throws Error as Gpu::finish()
-    std::span<float> take(std::span<float> bucket);
+    /// The copy of a part of them, which stays where it is.
+    std::span<float> on_host(std::span<float> bucket) const;
+
+    /// Downloads the current values of a part. @throws Error as Gpu::finish()
+    void take(std::span<float> bucket);
     void give_back(std::span<float> bucket);
 
   private:
-    std::span<float> on_host(std::span<float> bucket) const;
-
     std::shared_ptr<kernels::Gpu> gpu_;
     float* device_;
     kernels::Gpu::Memory memory_;

@@ -25,28 +25,28 @@ void StateOnGpu::finish_later_reported() noexcept {
 
 void StateOnGpu::read_on_device() {
     throw_reported();
-    if (newer_ != Newer::host) return;
+    if (!newer_.needs_upload()) return;
     gpu_->to_gpu(memory_.get(), host_, bytes_);
     gpu_->finish();  // the caller may write to the host memory again
-    newer_ = Newer::none;
+    newer_.note_alike();
 }
 
 void StateOnGpu::write_on_device() {
     read_on_device();
-    newer_ = Newer::device;
+    newer_.note_written_on_device();
 }
 
 void StateOnGpu::read_on_host() {
     throw_reported();
-    if (newer_ != Newer::device) return;
+    if (!newer_.needs_download()) return;
     gpu_->to_host(host_, memory_.get(), bytes_);
     gpu_->finish();
-    newer_ = Newer::none;
+    newer_.note_alike();
 }
 
 void StateOnGpu::write_on_host() {
     read_on_host();
-    newer_ = Newer::host;
+    newer_.note_written_on_host();
 }
 
 }  // namespace dtrain::program

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "kernels/gpu.hpp"
+#include "kernels/newer_copy.hpp"
 
 namespace dtrain::program {
 
@@ -34,8 +34,6 @@ class StateOnGpu {
     void finish_later_reported() noexcept;
 
   private:
-    enum class Newer : std::uint8_t { none, host, device };
-
     void throw_reported();
 
     std::shared_ptr<kernels::Gpu> gpu_;
@@ -43,7 +41,7 @@ class StateOnGpu {
     std::byte* host_;
     std::size_t bytes_;
     kernels::Gpu::Memory memory_;
-    Newer newer_ = Newer::host;
+    kernels::NewerCopy newer_ = kernels::NewerCopy::on_host();
     std::string reported_;
 };
 

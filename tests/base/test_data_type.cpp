@@ -25,12 +25,14 @@ using tests::message_of;
 static_assert(TensorElement<float> && TensorElement<double>);
 static_assert(TensorElement<std::int64_t> && TensorElement<std::int32_t>);
 static_assert(!TensorElement<float16> && !TensorElement<bfloat16> && !TensorElement<std::uint8_t>);
-static_assert(!TensorElement<char> && !Reducible<std::int8_t>);
+static_assert(!TensorElement<char> && !TensorElement<std::int8_t> && !TensorElement<std::uint64_t>);
+static_assert(!Reducible<char> && !Reducible<bool>);
 
 TEST(DataType, HasNamesOfFiles) {
     std::vector<std::string> names;
     for (const auto type : data_types) names.push_back(to_string(type));
-    EXPECT_THAT(names, ElementsAre("float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8"));
+    EXPECT_THAT(names, ElementsAre("float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8",
+                                   "int8", "int16", "uint16", "uint32", "uint64"));
 }
 
 TEST(DataType, AgreesWithTheTypesOfCpp) {

@@ -59,6 +59,24 @@ static void reductions(void) {
     OK(dtrain_reduce(DTRAIN_WORLD, bytes, 1, DTRAIN_UINT8, DTRAIN_SUM, size - 1, NULL));
     CHECK(rank != size - 1 || bytes[0] == sum_of_ranks() + size);
 
+    // Of each type of integers, in memory that is long enough for all: 3, and 2 on the last rank.
+    const int integers[] = {DTRAIN_INT8,  DTRAIN_INT16,  DTRAIN_INT32,  DTRAIN_INT64,
+                            DTRAIN_UINT8, DTRAIN_UINT16, DTRAIN_UINT32, DTRAIN_UINT64};
+    int product = 1;
+    for (int i = 0; i < size; ++i) product *= i == size - 1 ? 2 : 3;
+    const int expected[][2] = {{DTRAIN_PRODUCT, product},
+                               {DTRAIN_BIT_AND, 2},
+                               {DTRAIN_BIT_OR, size > 1 ? 3 : 2},
+                               {DTRAIN_BIT_XOR, (size - 1) % 2 == 1 ? 1 : 2}};
+    for (int i = 0; i < 8; ++i)
+        for (int k = 0; k < 4; ++k) {
+            uint8_t value[8] = {rank == size - 1 ? 2 : 3, 0, 0, 0, 0, 0, 0, 0};  // little-endian
+            OK(dtrain_all_reduce(DTRAIN_WORLD, value, 1, integers[i], expected[k][0], NULL));
+            CHECK(value[0] == (uint8_t)expected[k][1]);
+        }
+    CHECK(dtrain_all_reduce(DTRAIN_WORLD, floats, 1, DTRAIN_FLOAT32, DTRAIN_BIT_OR, NULL) == DTRAIN_USAGE_ERROR);
+    CHECK(strstr(dtrain_last_error()->message, "bits are combined of integers only") != NULL);
+
     // 1.5 as bfloat16 and as float16
     const uint16_t halves[2] = {0x3FC0, 0x3E00};
     const int types[2] = {DTRAIN_BFLOAT16, DTRAIN_FLOAT16};
@@ -156,6 +174,66 @@ static void messages(void) {
     CHECK(taken == previous * 3);
     CHECK(dtrain_send(DTRAIN_WORLD, &given, sizeof given, size, 0, NULL) == DTRAIN_ERROR);
     CHECK(dtrain_send(DTRAIN_WORLD, &given, sizeof given, 0, 40000, NULL) == DTRAIN_ERROR);
+}
+
+static void messages_of_any(void) {
+    int given = rank * 3;
+    dtrain_request sending = 0;
+    OK(dtrain_send(DTRAIN_WORLD, &given, sizeof given, 0, 12, &sending));
+    for (int i = 0; rank == 0 && i < size; ++i) {
+        int taken = -1;
+        int from = -1;
+        dtrain_request receiving = 0;
+        OK(dtrain_receive_any(DTRAIN_WORLD, &taken, sizeof taken, 12, &from, i % 2 == 0 ? NULL : &receiving));
+        if (receiving != 0) wait_for(&receiving);
+        CHECK(from >= 0 && from < size && taken == from * 3);
+    }
+    OK(dtrain_wait(&sending));
+    int from = -1;
+    CHECK(dtrain_receive_any(DTRAIN_WORLD, &given, sizeof given, 40000, &from, NULL) == DTRAIN_ERROR);
+}
+
+static void waits_with_a_limit(void) {
+    int is_complete = -1;
+    dtrain_request none = 0;
+    OK(dtrain_wait_for(&none, 0, &is_complete));
+    CHECK(is_complete == 1);
+    dtrain_request unknown = 123456;
+    CHECK(dtrain_wait_for(&unknown, 1, &is_complete) == DTRAIN_USAGE_ERROR);
+    if (size == 1) return;
+    int go = 0;
+    if (rank == 0) {  // the others begin when they are told to
+        dtrain_request request = 0;
+        OK(dtrain_barrier(DTRAIN_WORLD, &request));
+        OK(dtrain_wait_for(&request, 0.01, &is_complete));
+        CHECK(is_complete == 0 && request != 0);
+        for (int i = 1; i < size; ++i) OK(dtrain_send(DTRAIN_WORLD, &go, sizeof go, i, 13, NULL));
+        OK(dtrain_wait_for(&request, 60, &is_complete));
+        CHECK(is_complete == 1 && request == 0);
+    } else {
+        OK(dtrain_receive(DTRAIN_WORLD, &go, sizeof go, 0, 13, NULL));
+        OK(dtrain_barrier(DTRAIN_WORLD, NULL));
+    }
+}
+
+static void subsets(void) {
+    const int ends[2] = {size - 1, 0};
+    dtrain_comm made = 77;
+    if (rank == 0 || rank == size - 1) {
+        OK(dtrain_comm_of(DTRAIN_WORLD, ends, size > 1 ? 2 : 1, 5, &made));
+        dtrain_comm_info info;
+        OK(dtrain_comm_get_info(made, &info));
+        CHECK(info.rank == (rank == size - 1 ? 0 : 1) && info.size == (size > 1 ? 2 : 1));
+        int64_t sum = rank;
+        OK(dtrain_all_reduce(made, &sum, 1, DTRAIN_INT64, DTRAIN_SUM, NULL));
+        CHECK(sum == size - 1);
+        OK(dtrain_comm_free(made));
+    } else {
+        CHECK(dtrain_comm_of(DTRAIN_WORLD, ends, 2, 5, &made) == DTRAIN_USAGE_ERROR);
+        CHECK(strstr(dtrain_last_error()->message, "only listed ranks do") != NULL);
+    }
+    const int wrong[2] = {rank, size};
+    CHECK(dtrain_comm_of(DTRAIN_WORLD, wrong, 2, 5, &made) == DTRAIN_USAGE_ERROR);
 }
 
 static void groups(void) {
@@ -282,7 +360,10 @@ int main(void) {
     movements();
     uneven_movements();
     messages();
+    messages_of_any();
+    waits_with_a_limit();
     groups();
+    subsets();
     shared_memory();
     refusals();
     OK(dtrain_finish());

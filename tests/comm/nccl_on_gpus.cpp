@@ -1,33 +1,12 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Several ranks on one GPU are for tests alone: each says that it is on a machine of its own (NCCL_HOSTID),
-// and NCCL goes by the loopback network.
-#include <cstdlib>
-
+#include "comm/gpu_of_test_rank.hpp"
 #include "comm/nccl_world.hpp"
-#include "support/test_world.hpp"
 
 namespace dtrain {
-namespace {
-
-int gpus() {
-    int count = 0;
-    return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
-}
-
-NcclOptions options() {
-    const int count = gpus();
-    if (test_world().node_size() <= count) return {.device = test_world().node_rank()};
-    ::setenv("NCCL_HOSTID", ("dtrain-test-" + std::to_string(test_world().rank())).c_str(), 1);
-    ::setenv("NCCL_IB_DISABLE", "1", 0);
-    ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
-    return {.device = test_world().node_rank() % count};
-}
-
-}  // namespace
 
 const Communicator& nccl_world() {
-    static const Communicator world = nccl_communicator(test_world(), options());
+    static const Communicator world = nccl_communicator(test_world(), {.device = tests::gpu_of_test_rank()});
     return world;
 }
 

@@ -314,9 +314,11 @@ std::size_t bytes_of(ncclDataType_t type) {
     switch (type) {
         case ncclFloat64:
         case ncclInt64:
+        case ncclUint64:
             return 8;
         case ncclFloat32:
         case ncclInt32:
+        case ncclUint32:
             return 4;
         case ncclFloat16:
         case ncclBfloat16:
@@ -339,13 +341,15 @@ void reduce_as(const std::vector<char>& all, std::size_t count, std::size_t stri
             T value;
             std::memcpy(&value, all.data() + static_cast<std::size_t>(rank) * stride + first + i * sizeof(T),
                         sizeof(T));
-            const auto wide = static_cast<Wide>(value);
+            const auto wide = static_cast<Wide>(value);  // NOLINT(bugprone-signed-char-misuse): of int8
             if (rank == 0)
                 result = wide;
             else if (op == ncclMin)
                 result = std::min(result, wide);
             else if (op == ncclMax)
                 result = std::max(result, wide);
+            else if (op == ncclProd)
+                result = static_cast<Wide>(result * wide);
             else
                 result = static_cast<Wide>(result + wide);
         }
@@ -368,6 +372,12 @@ void reduce(const std::vector<char>& all, std::size_t count, std::size_t stride,
             return reduce_as<dtrain::bfloat16, float>(all, count, stride, 0, size, op, out);
         case ncclInt32:
             return reduce_as<std::int32_t, std::int64_t>(all, count, stride, 0, size, op, out);
+        case ncclInt8:
+            return reduce_as<std::int8_t, std::int64_t>(all, count, stride, 0, size, op, out);
+        case ncclUint32:
+            return reduce_as<std::uint32_t, std::uint64_t>(all, count, stride, 0, size, op, out);
+        case ncclUint64:
+            return reduce_as<std::uint64_t, std::uint64_t>(all, count, stride, 0, size, op, out);
         case ncclInt64:
             return reduce_as<std::int64_t, std::int64_t>(all, count, stride, 0, size, op, out);
         default:

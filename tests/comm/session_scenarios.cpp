@@ -50,6 +50,14 @@ int stuck(const dtrain::Communicator& world, const std::string& scenario) {
             if (world.rank() == 0) world.receive(std::span(values), 1);
             if (is_away) ::sleep(30);
         }
+        if (scenario == "message_of_any") {
+            if (world.rank() == 0) (void)world.receive_any(std::span(values));
+            if (is_away) ::sleep(30);
+        }
+        if (scenario == "subset") {
+            if (is_away) ::sleep(30);
+            (void)world.subset(std::vector{0, 1});
+        }
         if (scenario == "started") {
             auto request = world.start_allreduce(std::span(values));
             if (is_away) ::sleep(30);
@@ -70,7 +78,7 @@ int stuck(const dtrain::Communicator& world, const std::string& scenario) {
                               timeout.what()));
         lines.end();
         const bool is_told_too = scenario == "late" || is_first;
-        const bool is_for_one = scenario == "message";
+        const bool is_for_one = world.size() == 2;
         lines.leave_together(is_for_one ? 1 : is_told_too ? world.size() : world.size() - 1);
         return 9;
     }

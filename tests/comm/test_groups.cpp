@@ -9,12 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "comm/values.hpp"
+#include "support/message_of.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {
 namespace {
 
 using testing::HasSubstr;
+using tests::message_of;
 
 int ranks_per_node() {
     const char* value = std::getenv("DTRAIN_RANKS_PER_NODE");
@@ -32,6 +34,69 @@ TEST(Groups, SplitByColourAndKey) {
     for (std::size_t i = 0; i < members.size(); ++i)
         EXPECT_EQ(members[i], world.rank() % 2 + 2 * (others - 1 - static_cast<int>(i)));
     EXPECT_THROW((void)world.split(-1, 0), Error);
+}
+
+TEST(Groups, SubsetsAreMadeByTheirRanksAloneInTheOrderOfTheList) {
+    const auto& world = test_world();
+    // The ranks from the last one to this one: rank r makes r + 1 of them, alone or with others.
+    for (int first = 0; first < world.size(); ++first) {
+        if (world.rank() < first) continue;
+        std::vector<int> ranks(static_cast<std::size_t>(world.size() - first));
+        std::iota(ranks.rbegin(), ranks.rend(), first);
+        const auto part = world.subset(ranks, first);
+        ASSERT_EQ(part.size(), world.size() - first);
+        EXPECT_EQ(part.rank(), world.size() - 1 - world.rank());
+        const auto members = part.all_gather(std::int64_t{world.rank()});
+        EXPECT_EQ(std::vector<int>(members.begin(), members.end()), ranks);
+        auto sums = values_of<float>(part.rank(), 20'000);
+        part.allreduce(std::span(sums));
+        EXPECT_EQ(sums[999], reduced_value<float>(part.size(), 999, Reduction::sum));
+        EXPECT_EQ(part.subset(std::vector{part.rank()}).size(), 1);
+    }
+    world.barrier();
+}
+
+TEST(Groups, SubsetsOfOtherRanksAreMadeAtTheSameTime) {
+    const auto& world = test_world();
+    const int neighbour = world.rank() ^ 1;
+    if (neighbour >= world.size()) return world.barrier();
+    const auto pair =
+        world.subset(std::vector{std::min(world.rank(), neighbour), std::max(world.rank(), neighbour)});
+    EXPECT_EQ(pair.sum(std::int64_t{world.rank()}), world.rank() + neighbour);
+    world.barrier();
+}
+
+TEST(Groups, SubsetsThatAreNoneAreRefused) {
+    const auto& world = test_world();
+    EXPECT_EQ(message_of([&] {
+                  (void)world.subset(std::vector{world.rank(), world.size()});
+              }),
+              "subset with rank " + std::to_string(world.size()) + ": ranks are 0 to " +
+                  std::to_string(world.size() - 1));
+    EXPECT_THAT(message_of([&] {
+                    (void)world.subset(std::vector{world.rank(), world.rank()});
+                }),
+                HasSubstr(" twice"));
+    EXPECT_THAT(message_of([&] { (void)world.subset({}); }), HasSubstr("only listed ranks do"));
+    EXPECT_THAT(message_of([&] { (void)world.subset(std::vector{world.rank()}, 32768); }),
+                HasSubstr("tags are 0 to 32767"));
+    world.barrier();
+}
+
+TEST(Groups, RanksThatMeanOtherSubsetsAreTold) {
+    const auto& world = test_world();
+    if (world.size() < 2) GTEST_SKIP() << "needs two ranks";
+    std::vector<int> ranks(static_cast<std::size_t>(world.size()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    EXPECT_THAT(message_of<Error>([&] { (void)world.subset(ranks, world.rank() == 1 ? 4 : 5); }),
+                HasSubstr("subset: rank 1 passes another list of ranks, or another tag, than rank 0 does"));
+    EXPECT_EQ(world.subset(ranks, 5).size(), world.size());
+    if (world.size() == 2) return;
+    auto other = ranks;
+    std::swap(other[1], other[2]);
+    const bool differs = world.rank() == world.size() - 1;
+    EXPECT_THAT(message_of<Error>([&] { (void)world.subset(differs ? other : ranks); }),
+                HasSubstr("subset: rank " + std::to_string(world.size() - 1) + " passes another"));
 }
 
 TEST(Groups, NodesAndWhatCrossesThem) {

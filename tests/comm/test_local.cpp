@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what a world of one must give; no MPI call is made (MPI is never initialised here).
+#include <chrono>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,6 +34,25 @@ TEST(LocalCommunicator, AWorldOfOneKeepsEveryValue) {
     EXPECT_EQ(world.all_gather("text"), std::vector<std::string>{"text"});
     EXPECT_EQ(world.all_gather(std::int64_t{9}), std::vector<std::int64_t>{9});
     EXPECT_THROW(world.broadcast("text", 1), Error);
+}
+
+TEST(LocalCommunicator, SendsToItselfAndIsASubsetOfItself) {
+    const Communicator world;
+    const std::vector<int> sent{7, 8};
+    std::vector<int> taken(2);
+    world.send(std::span<const int>(sent), 0, 5);
+    EXPECT_EQ(world.receive_any(std::span(taken), 5), 0);
+    EXPECT_EQ(taken, sent);
+    world.send(std::span<const int>(sent), 0);
+    int from = -1;
+    auto request = world.start_receive_any(std::span(taken), from);
+    EXPECT_TRUE(request.wait_for(std::chrono::seconds(1)));
+    EXPECT_EQ(from, 0);
+    EXPECT_THROW((void)world.receive_any(std::span(taken)), Error);
+
+    EXPECT_EQ(world.subset(std::vector{0}).size(), 1);
+    EXPECT_THROW((void)world.subset(std::vector{0, 1}), UsageError);
+    EXPECT_THROW((void)world.subset({}), UsageError);
 }
 
 TEST(LocalCommunicator, ThrowTogetherThrowsOwnError) {

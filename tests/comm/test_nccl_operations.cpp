@@ -4,6 +4,7 @@
 // (test_operations.cpp has its own oracle). The values are whole and small, so that every order of additions
 // gives the same bits. Runs at 1, 2 and 4 ranks: on a stand-in for NCCL and CUDA, and where there are GPUs on
 // these.
+#include <chrono>
 #include <cstring>
 
 #include <gmock/gmock.h>
@@ -19,7 +20,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Reduction reductions[] = {Reduction::sum, Reduction::average, Reduction::min, Reduction::max};
+constexpr Reduction reductions[] = {Reduction::sum, Reduction::average, Reduction::min, Reduction::max,
+                                    Reduction::product};
 constexpr std::size_t counts[] = {0, 1, 7, 1025, 100'001};
 
 template <class T>
@@ -42,16 +44,21 @@ class OverNccl : public testing::Test {
     const std::size_t size = static_cast<std::size_t>(ranks);
 };
 
+/// The sum of a test's values does not fit.
+template <class T>
+constexpr bool wraps = std::is_integral_v<T> && (std::is_unsigned_v<T> || sizeof(T) == 1);
+
 template <class T>
 class NcclOperations : public OverNccl {};
-using Types = testing::Types<float, double, float16, bfloat16, std::int32_t, std::int64_t, std::uint8_t>;
+using Types = testing::Types<float, double, float16, bfloat16, std::int8_t, std::int32_t, std::int64_t,
+                             std::uint8_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(NcclOperations, Types);
 
 TYPED_TEST(NcclOperations, AllReduce) {
     for (const auto count : counts) {
         for (const auto reduction : reductions) {
             // NCCL divides the sum that has wrapped, MPI's back end the true one.
-            if (std::is_same_v<TypeParam, std::uint8_t> && reduction == Reduction::average) continue;
+            if (wraps<TypeParam> && reduction == Reduction::average) continue;
             auto expected = values_of<TypeParam>(this->me, count);
             GpuVector<TypeParam> on_gpu(expected);
             this->mpi.allreduce(std::span(expected), reduction);
@@ -65,7 +72,7 @@ TYPED_TEST(NcclOperations, AllReduce) {
 TYPED_TEST(NcclOperations, ReduceScatter) {
     for (const auto count : counts) {
         for (const auto reduction : reductions) {
-            if (std::is_same_v<TypeParam, std::uint8_t> && reduction == Reduction::average) continue;
+            if (wraps<TypeParam> && reduction == Reduction::average) continue;
             const auto own = values_of<TypeParam>(this->me, count * this->size);
             std::vector<TypeParam> expected(count);
             const GpuVector<TypeParam> in(own);
@@ -235,6 +242,25 @@ TEST_F(OverNccl, PartsAndCopies) {
     EXPECT_EQ(others.on_host()[4999], 2.0F * static_cast<float>(ranks));
 }
 
+TEST_F(OverNccl, SubsetsAreMadeByTheirRanksAlone) {
+    const int last = ranks - 1;
+    if (me != 0 && me != last) return;
+    const auto ends = ranks > 1 ? nccl.subset(std::vector{last, 0}, 3) : nccl.subset(std::vector{0}, 3);
+    EXPECT_EQ(ends.rank(), me == last ? 0 : 1);
+    GpuVector<float> ones(std::vector<float>{1.0F});
+    ends.allreduce(ones.span());
+    EXPECT_EQ(ones.on_host()[0], static_cast<float>(ends.size()));
+}
+
+TEST_F(OverNccl, AWaitHasALimit) {
+    GpuVector<float> ones(std::vector<float>(100, 1.0F));
+    auto sum = nccl.start_allreduce(ones.span());
+    while (!sum.wait_for(std::chrono::milliseconds(1))) {
+    }
+    EXPECT_TRUE(sum.complete());
+    EXPECT_EQ(ones.on_host()[99], static_cast<float>(ranks));
+}
+
 TEST_F(OverNccl, AllocatedMemoryIsZeroedAndSummed) {
     const auto shared = nccl.allocate((1000 + static_cast<std::size_t>(me)) * sizeof(float));
     const auto values = shared.as<float>();
@@ -262,6 +288,14 @@ TEST_F(OverNccl, WhatNcclHasNotIsRefusedByName) {
     EXPECT_THAT(tests::message_of<NcclError>(
                     [&] { nccl.all_gather(std::span<const float>(values.span()), std::span(on_host)); }),
                 HasSubstr("all_gather between memory of the host and of the GPU"));
+    EXPECT_THAT(tests::message_of<NcclError>([&] { (void)nccl.receive_any(values.span()); }),
+                HasSubstr("NCCL has no receive_any"));
+    GpuVector<std::int32_t> integers(10);
+    EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.allreduce(integers.span(), Reduction::bit_xor); }),
+                HasSubstr("allreduce (bit_xor) of memory of the GPU: NCCL does not combine bits"));
+    GpuVector<std::uint16_t> narrow(10);
+    EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.allreduce(narrow.span()); }),
+                HasSubstr("allreduce of uint16 in memory of the GPU: NCCL has no integers of 16 bits"));
     EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.receive(values.span(), me); }),
                 HasSubstr("a message of a rank to itself"));
     nccl.barrier();  // life goes on

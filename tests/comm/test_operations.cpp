@@ -14,8 +14,6 @@
 namespace dtrain {
 namespace {
 
-constexpr Reduction reductions[] = {Reduction::sum, Reduction::average, Reduction::min, Reduction::max};
-
 // Around the lengths where another way is taken (slots, window, pieces, cache lines), and some by chance.
 std::vector<std::size_t> counts() {
     std::vector<std::size_t> all{0, 1, 7, 64, 1025, 4097, 16'385, 100'001};
@@ -52,13 +50,14 @@ class Operations : public testing::Test {
     }
 };
 
-using Types = testing::Types<float, double, float16, bfloat16, std::int32_t, std::int64_t, std::uint8_t>;
+using Types = testing::Types<float, double, float16, bfloat16, std::int8_t, std::int16_t, std::int32_t,
+                             std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(Operations, Types);
 
 TYPED_TEST(Operations, AllReduce) {
     for (const auto count : counts()) {
         const auto shared = this->world.allocate(count * sizeof(TypeParam) + 64);
-        for (const auto reduction : reductions) {
+        for (const auto reduction : reductions_of<TypeParam>()) {
             auto own = values_of<TypeParam>(this->me, count);
             this->world.allreduce(std::span(own), reduction);
             this->expect_reduced(own, reduction);
@@ -109,7 +108,7 @@ TYPED_TEST(Operations, ReduceScatter) {
     const auto rank = static_cast<std::size_t>(this->me);
     for (const auto count : counts()) {
         const auto shared = this->world.allocate(count * size * sizeof(TypeParam));
-        for (const auto reduction : reductions) {
+        for (const auto reduction : reductions_of<TypeParam>()) {
             const auto own = values_of<TypeParam>(this->me, count * size);
             std::vector<TypeParam> part(count);
             this->world.reduce_scatter(std::span<const TypeParam>(own), std::span(part), reduction);

@@ -15,6 +15,7 @@
 #include "comm/reduce_loops.hpp"
 #include "comm/staged.hpp"
 #include "comm/start_watch.hpp"
+#include "support/message_of.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -119,6 +120,37 @@ TEST(ReduceLoops, IntegersWrapAndAveragesDoNot) {
     EXPECT_EQ(out[49], 301 - 256);
     ReduceLoop{DataType::uint8, Reduction::average, 2}(from, to, out.size());
     EXPECT_EQ(out[49], 150);
+}
+
+TEST(ReduceLoops, ProductsOfIntegersWrapAndThoseOfHalvesAreRoundedOnce) {
+    const auto product = []<class Value>(Value one, Value two, Value three) {
+        const std::byte* const from[] = {std::as_bytes(std::span(&one, 1)).data(),
+                                         std::as_bytes(std::span(&two, 1)).data(),
+                                         std::as_bytes(std::span(&three, 1)).data()};
+        Value out{};
+        std::byte* const to[] = {std::as_writable_bytes(std::span(&out, 1)).data()};
+        ReduceLoop{data_type_of<Value>, Reduction::product, 3}(from, to, 1);
+        return out;
+    };
+    constexpr std::uint16_t minus_one = 65'535;
+    EXPECT_EQ(product(minus_one, minus_one, minus_one), minus_one);
+    EXPECT_EQ(product(std::int8_t{3}, std::int8_t{-100}, std::int8_t{-100}), 30'000 % 256);
+    // Beyond float16 on the way.
+    EXPECT_EQ(product(float16(4096.0F), float16(4096.0F), float16(0.0009765625F)), float16(16'384.0F));
+}
+
+TEST(ReduceLoops, BitsOfRealNumbersAreRefused) {
+    const Communicator alone;
+    std::vector<float> values(3);
+    EXPECT_EQ(
+        tests::message_of<UsageError>([&] { alone.allreduce(std::span(values), Reduction::bit_or); }),
+        "allreduce (bit_or) of float32: bits are combined of integers only; floating-point numbers have "
+        "sum, average, min, max and product");
+    std::vector<float16> halves(3);
+    EXPECT_THROW((void)alone.start_allreduce(std::span(halves), Reduction::bit_xor), UsageError);
+    std::vector<std::uint16_t> bits{6, 0, 1};
+    alone.allreduce(std::span(bits), Reduction::bit_xor);
+    EXPECT_EQ(bits, (std::vector<std::uint16_t>{6, 0, 1}));
 }
 
 TEST(IsLaunched, ARankOfALauncherIs) {

@@ -103,6 +103,68 @@ TEST(Requests, MessagesAndSumsDoNotWaitForEachOther) {
     EXPECT_EQ(sums[7], reduced_value<float>(world.size(), 7, Reduction::sum));
 }
 
+TEST(Requests, MessagesOfAnyRankNameTheirSenders) {
+    const auto& world = test_world();
+    if (world.size() < 2) GTEST_SKIP() << "needs two ranks";
+    for (const std::size_t count : {1UL, 5000UL, 300'000UL}) {
+        world.barrier();  // no rank sends the longer ones while shorter ones are awaited
+        if (world.rank() != 0) {
+            world.send(std::span<const int>(values_of<int>(world.rank(), count)), 0, 9);
+            continue;
+        }
+        std::vector<bool> has_come(static_cast<std::size_t>(world.size()));
+        for (int message = 1; message < world.size(); ++message) {
+            std::vector<int> taken(count);
+            int from = -1;
+            if (message % 2 == 0) {
+                auto request = world.start_receive_any(std::span(taken), from, 9);
+                while (!request.test()) {
+                }
+            } else {
+                from = world.receive_any(std::span(taken), 9);
+            }
+            ASSERT_GT(from, 0);
+            ASSERT_LT(from, world.size());
+            EXPECT_FALSE(has_come[static_cast<std::size_t>(from)]) << from;
+            has_come[static_cast<std::size_t>(from)] = true;
+            ASSERT_EQ(taken, values_of<int>(from, count));
+        }
+    }
+    world.barrier();
+    std::vector<int> none(1);
+    EXPECT_THROW((void)world.receive_any(std::span(none), 32768), Error);
+}
+
+TEST(Requests, AWaitHasALimitAndTheOperationGoesOn) {
+    const auto& world = test_world();
+    if (world.size() < 2) GTEST_SKIP() << "needs two ranks";
+    constexpr std::chrono::milliseconds limit(20);
+    std::vector<int> word(1);
+    auto sums = values_of<float>(world.rank(), 100'000);
+    // The others begin when rank 0, which could not end without them, tells them to.
+    if (world.rank() == 0) {
+        auto answer = world.start_receive(std::span(word), world.size() - 1, 1);
+        EXPECT_FALSE(answer.wait_for(limit));
+        EXPECT_FALSE(answer.wait_for(std::chrono::seconds(0)));
+        auto sum = world.start_allreduce(std::span(sums));
+        EXPECT_FALSE(sum.wait_for(limit));
+        EXPECT_FALSE(sum.complete());
+        for (int other = 1; other < world.size(); ++other) world.send(std::span<const int>(word), other, 1);
+        EXPECT_TRUE(sum.wait_for(std::chrono::duration<double>::max()));
+        EXPECT_TRUE(sum.complete());
+        while (!answer.wait_for(limit)) {
+        }
+        EXPECT_EQ(word[0], 77);
+        EXPECT_TRUE(answer.wait_for(limit)) << "it is complete already";
+    } else {
+        world.receive(std::span(word), 0, 1);
+        world.allreduce(std::span(sums));
+        word[0] = 77;
+        if (world.rank() == world.size() - 1) world.send(std::span<const int>(word), 0, 1);
+    }
+    EXPECT_EQ(sums[99], reduced_value<float>(world.size(), 99, Reduction::sum));
+}
+
 TEST(Requests, OperationsOfOneCommunicatorGoOnWhileAnotherOneWaits) {
     const auto& world = test_world();
     const auto other = world.duplicate();

@@ -164,6 +164,28 @@ TEST(TimeoutOfMessages, NamesTheOtherSide) {
     EXPECT_EQ(all[0].missing, " 1");
 }
 
+TEST(TimeoutOfMessages, OfAnyRankSaysSo) {
+    if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
+    const auto run = under_mpirun(2, "message_of_any", {{"DTRAIN_COMM_TIMEOUT", "2"}});
+    const auto all = told(run.err);
+    ASSERT_FALSE(all.empty()) << run.err;
+    EXPECT_EQ(all[0].rank, 0);
+    EXPECT_EQ(all[0].operation, "receive_any");
+    EXPECT_EQ(all[0].missing, " 1");
+    EXPECT_THAT(all[0].message, HasSubstr("s for a message from any rank, of them rank 1 (" + in_none + ")"));
+}
+
+TEST(TimeoutOfSubsets, NamesTheListedRankThatDoesNotCome) {
+    if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
+    const auto run = under_mpirun(2, "subset", {{"DTRAIN_COMM_TIMEOUT", "2"}});
+    const auto all = told(run.err);
+    ASSERT_FALSE(all.empty()) << run.err;
+    EXPECT_EQ(all[0].rank, 0);
+    EXPECT_EQ(all[0].operation, "subset");
+    EXPECT_EQ(all[0].missing, " 1");
+    EXPECT_THAT(all[0].message, HasSubstr("rank 1 (" + in_none + ")"));
+}
+
 TEST(ParallelEnvironment, IsAWorldOfOneWithoutALauncher) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
     const auto run = alone("environment");

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "comm/mpi_error.hpp"
 #include "comm/transport.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
@@ -102,6 +103,7 @@ TEST(Transport, BringsAMessageSoonHoweverManyOthersHaveSentBefore) {
 
 /// MPICH takes no more than one message from memory in a call; until then it has not arrived.
 void take_what_others_have_sent() {
+    if (!mpi_is_running()) return;
     int arrived = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &arrived, MPI_STATUS_IGNORE);
 }

@@ -35,11 +35,38 @@ std::vector<T> values_of(int rank, std::size_t count, std::size_t first = 0) {
     return values;
 }
 
+/// The reductions that a type has.
+template <class T>
+std::vector<Reduction> reductions_of() {
+    std::vector<Reduction> all{Reduction::sum, Reduction::average, Reduction::min, Reduction::max,
+                               Reduction::product};
+    if constexpr (std::is_integral_v<T>)
+        all.insert(all.end(), {Reduction::bit_and, Reduction::bit_or, Reduction::bit_xor});
+    return all;
+}
+
+/// Two values in arithmetic of 64 bits, whose lower bits are those of any narrower one.
+inline std::uint64_t combined_bits(std::uint64_t left, std::uint64_t right, Reduction reduction) {
+    switch (reduction) {
+        case Reduction::product:
+            return left * right;
+        case Reduction::bit_and:
+            return left & right;
+        case Reduction::bit_or:
+            return left | right;
+        case Reduction::bit_xor:
+            return left ^ right;
+        default:
+            return left + right;
+    }
+}
+
 /// Element i of what the ranks' values_of() are reduced to, by plain serial arithmetic.
 template <class T>
 T reduced_value(int ranks, std::size_t i, Reduction reduction) {
     constexpr bool is_float = !std::is_integral_v<T>;
-    using Wide = std::conditional_t<is_float, double, std::int64_t>;
+    using Whole = std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>;
+    using Wide = std::conditional_t<is_float, double, Whole>;
     const auto wide = [i](int rank) {
         if constexpr (is_float)
             return static_cast<Wide>(static_cast<float>(value_of<T>(rank, i)));
@@ -53,16 +80,21 @@ T reduced_value(int ranks, std::size_t i, Reduction reduction) {
             result = std::min(result, value);
         else if (reduction == Reduction::max)
             result = std::max(result, value);
+        else if constexpr (!is_float)
+            result = static_cast<Wide>(combined_bits(static_cast<std::uint64_t>(result),
+                                                     static_cast<std::uint64_t>(value), reduction));
+        else if (reduction == Reduction::product)
+            result *= value;
         else
             result += value;
     }
     if constexpr (std::is_same_v<T, double>)
         return reduction == Reduction::average ? result / ranks : result;
     else if constexpr (is_float) {
-        const auto sum = static_cast<float>(result);  // exact
+        const auto sum = static_cast<float>(result);  // exact, a product too
         return static_cast<T>(reduction == Reduction::average ? sum / static_cast<float>(ranks) : sum);
     } else
-        return static_cast<T>(reduction == Reduction::average ? result / ranks : result);
+        return static_cast<T>(reduction == Reduction::average ? result / static_cast<Wide>(ranks) : result);
 }
 
 }  // namespace dtrain

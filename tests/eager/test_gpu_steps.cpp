@@ -10,7 +10,7 @@
 #include <dtrain/nn.hpp>
 
 #include "digit_like.hpp"
-#include "eager/gpu_place.hpp"
+#include "eager/place.hpp"
 #include "networks.hpp"
 #include "support/message_of.hpp"
 
@@ -28,9 +28,7 @@ class GpuSteps : public testing::Test {
         if (!get_device().is_gpu()) GTEST_SKIP() << "tensors are on the CPU: DTRAIN_DEVICE=gpu";
     }
 
-    static const kernels::Gpu::Given& given() {
-        return dynamic_cast<const eager::GpuPlace&>(eager::place()).gpu().given();
-    }
+    static const kernels::Gpu::Given& given() { return eager::place().gpu()->given(); }
 };
 
 void train_one(Layer& network, Optimizer& optim, const Batch& batch) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: one rank that has the whole batch, within 1e-6 of a parameter (sums are made in another order), and
 // averages worked out from what each rank is known to have used. Runs at 1, 2 and 4 ranks, with tensors on
-// the CPU and on a GPU.
+// the CPU and on a GPU, and with gradients there that NCCL adds.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -11,10 +11,11 @@
 #include <dtrain/nn.hpp>
 
 #include "digit_like.hpp"
-#include "eager/gpu_place.hpp"
+#include "eager/place.hpp"
 #include "networks.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
+#include "way_of_averages.hpp"
 
 namespace dtrain::nn {
 namespace {
@@ -61,7 +62,7 @@ TEST(EagerRanks, PartsOfABatchLearnWhatTheWholeDoes) {
     train(alone, {}, data, 8);
     for (const std::int64_t bucket_bytes : {4, 1000, 1'000'000}) {
         auto shared = network_of(1);
-        DataParallel parallel(shared, test_world(), {.bucket_bytes = bucket_bytes});
+        DataParallel parallel(shared, test_world(), parallel_options({.bucket_bytes = bucket_bytes}));
         train(parallel, test_world(), data, 8);
         expect_near(parallel, alone);
         EXPECT_TRUE(parallel.parameters_are_identical());
@@ -75,7 +76,7 @@ TEST(EagerRanks, ImagesAndWordsToo) {
         train(alone, {}, data, 8, sample);
         seed(1);
         auto shared = make();
-        DataParallel parallel(shared, test_world(), {.bucket_bytes = 500});
+        DataParallel parallel(shared, test_world(), parallel_options({.bucket_bytes = 500}));
         train(parallel, test_world(), data, 8, sample);
         expect_near(parallel, alone);
         EXPECT_TRUE(parallel.parameters_are_identical());
@@ -89,10 +90,10 @@ TEST(EagerRanks, TheLayerItselfMayBeCalled) {
     auto one = network_of(1);
     auto other = network_of(1);
     {
-        const DataParallel parallel(one, test_world(), {.bucket_bytes = 1000});
+        const DataParallel parallel(one, test_world(), parallel_options({.bucket_bytes = 1000}));
         train(one, test_world(), data, 3);
     }
-    DataParallel parallel(other, test_world(), {.bucket_bytes = 1000});
+    DataParallel parallel(other, test_world(), parallel_options({.bucket_bytes = 1000}));
     train(parallel, test_world(), data, 3);
     for (std::size_t i = 0; i < one.parameters().size(); ++i)
         EXPECT_TRUE(std::ranges::equal(one.parameters()[i].values(), other.parameters()[i].values()));
@@ -101,7 +102,7 @@ TEST(EagerRanks, TheLayerItselfMayBeCalled) {
 TEST(EagerRanks, AllBeginWithThoseOfRank0) {
     auto network = network_of(static_cast<std::uint64_t>(10 + test_world().rank()));
     auto first = network_of(10);
-    const DataParallel parallel(network, test_world());
+    const DataParallel parallel(network, test_world(), parallel_options());
     for (std::size_t i = 0; i < network.parameters().size(); ++i)
         EXPECT_TRUE(std::ranges::equal(network.parameters()[i].values(), first.parameters()[i].values()));
 }
@@ -118,7 +119,7 @@ class ThreeParameters : public Layer {
 TEST(EagerRanks, ParametersThatSomeOrNoRanksUse) {
     const auto ranks = static_cast<float>(test_world().size());
     ThreeParameters layer;
-    const DataParallel parallel(layer, test_world(), {.bucket_bytes = 4});
+    const DataParallel parallel(layer, test_world(), parallel_options({.bucket_bytes = 4}));
     const auto x = Tensor::full({2}, test_world().rank() + 1);
     for (int step = 0; step < 3; ++step) {
         auto result = layer(x);
@@ -136,7 +137,8 @@ TEST(EagerRanks, LossesThatLeaveTheLayerOutTakePartWithZeros) {
     const bool is_last = test_world().rank() == test_world().size() - 1;
     const Parameter other("other", {2}, Initializer::constant(3));
     ThreeParameters layer;
-    const DataParallel parallel(layer, test_world(), {.bucket_bytes = 4, .every_backward = true});
+    const DataParallel parallel(layer, test_world(),
+                                parallel_options({.bucket_bytes = 4, .every_backward = true}));
     for (int step = 0; step < 3; ++step) {
         if (!is_last)
             sum(layer(Tensor::full({2}, 6))).backward();
@@ -158,7 +160,7 @@ TEST(EagerRanks, LossesThatLeaveTheLayerOutTakePartWithZeros) {
 TEST(EagerRanks, AStepWithoutAPassSaysWhatTheOthersWaitFor) {
     const Parameter other("other", {2}, Initializer::constant(3));
     ThreeParameters layer;
-    const DataParallel parallel(layer, test_world());
+    const DataParallel parallel(layer, test_world(), parallel_options());
     Optimizer sgd(Sgd{1}, parallel.parameters());
     sum(square(other)).backward();  // on all ranks, so that none waits here
     const auto message = message_of<NoGradientError>([&] { sgd.step(); });
@@ -171,7 +173,7 @@ TEST(EagerRanks, WithinNoSyncGradientsAddUpUntilOneIsAveraged) {
     const auto rank = static_cast<float>(test_world().rank());
     const auto ranks = static_cast<float>(test_world().size());
     ThreeParameters layer;
-    DataParallel parallel(layer, test_world(), {.bucket_bytes = 4});
+    DataParallel parallel(layer, test_world(), parallel_options({.bucket_bytes = 4}));
     {
         const auto paused = parallel.no_sync();
         sum(layer.all * Tensor::full({2}, rank)).backward();
@@ -188,7 +190,7 @@ TEST(EagerRanks, WithinNoSyncGradientsAddUpUntilOneIsAveraged) {
 TEST(EagerRanks, LocalSgdAveragesParameters) {
     const auto ranks = static_cast<float>(test_world().size());
     ThreeParameters layer;
-    DataParallel parallel(layer, test_world());
+    DataParallel parallel(layer, test_world(), parallel_options());
     Optimizer sgd(Sgd{1}, parallel.parameters());
     {
         const auto paused = parallel.no_sync();
@@ -201,13 +203,14 @@ TEST(EagerRanks, LocalSgdAveragesParameters) {
     EXPECT_TRUE(parallel.parameters_are_identical());
 }
 
-// Of a GPU each step brings every gradient once, and takes the averages and the batch.
+// Of a GPU each step brings every gradient once, and takes the averages and the batch; with NCCL the batch
+// alone.
 TEST(EagerRanks, AStepCopiesGradientsAndItsBatch) {
     if (!get_device().is_gpu()) GTEST_SKIP() << "tensors are on the CPU: DTRAIN_DEVICE=gpu";
-    const auto& given = dynamic_cast<const eager::GpuPlace&>(eager::place()).gpu().given();
+    const auto& given = eager::place().gpu()->given();
     const auto data = digit_like(32);
     auto network = network_of(1);
-    DataParallel parallel(network, test_world(), {.bucket_bytes = 1000});
+    DataParallel parallel(network, test_world(), parallel_options({.bucket_bytes = 1000}));
     Optimizer optim(Sgd{0.1}, network.parameters());
     train(parallel, optim, test_world(), data, 2);
     constexpr std::size_t steps = 2 * 3;
@@ -216,7 +219,7 @@ TEST(EagerRanks, AStepCopiesGradientsAndItsBatch) {
     const auto batch = rows * (16 * sizeof(float) + sizeof(std::int64_t));
     const auto before = given;
     train(parallel, optim, test_world(), data, 3);
-    const bool averages = test_world().size() > 1;
+    const bool averages = test_world().size() > 1 && !averages_by_nccl;
     EXPECT_EQ(given.down.count - before.down.count, averages ? 4 * steps : 0);
     EXPECT_EQ(given.down.bytes - before.down.bytes, averages ? gradients * steps : 0);
     EXPECT_EQ(given.up.count - before.up.count, (averages ? 6 : 2) * steps);
@@ -225,7 +228,7 @@ TEST(EagerRanks, AStepCopiesGradientsAndItsBatch) {
 
 TEST(EagerRanks, BadLabelsAreToldByBackwardOrBefore) {
     auto network = network_of(1);
-    DataParallel parallel(network, test_world());
+    DataParallel parallel(network, test_world(), parallel_options());
     const auto labels = Tensor::full({2}, 4, DataType::int64);
     EXPECT_EQ(message_of<Error>([&] {
                   const auto loss = cross_entropy(parallel(Tensor::full({2, 16}, 1)), labels);
@@ -252,8 +255,8 @@ TEST(EagerRanks, TwoNetworksInOneLoss) {
     const DataLoader loader(data, {.batch_size = 16}, test_world());
     auto one = network_of(1);
     auto other = network_of(2);
-    const DataParallel first(one, test_world(), {.bucket_bytes = 500});
-    const DataParallel second(other, test_world(), {.bucket_bytes = 500});
+    const DataParallel first(one, test_world(), parallel_options({.bucket_bytes = 500}));
+    const DataParallel second(other, test_world(), parallel_options({.bucket_bytes = 500}));
     for (const auto& [id, x, y] : loader(0))
         (cross_entropy(one(x), y) + cross_entropy(other(x), y)).backward();
     std::vector<float> gradients;
@@ -279,16 +282,18 @@ TEST(EagerRanks, BatchesThatRanksDoNotDivideRepeatSamples) {
 
 TEST(EagerRanks, Refusals) {
     Sequential empty{Flatten(), ReLU()};
-    EXPECT_THAT(message_of([&] { DataParallel(empty, test_world()); }), HasSubstr("no parameter"));
+    EXPECT_THAT(message_of([&] { DataParallel(empty, test_world(), parallel_options()); }),
+                HasSubstr("no parameter"));
     Linear of_double(2, 2, {.type = DataType::float64});
-    EXPECT_THAT(message_of([&] { DataParallel(of_double, test_world()); }),
+    EXPECT_THAT(message_of([&] { DataParallel(of_double, test_world(), parallel_options()); }),
                 HasSubstr("float64, expected float32"));
     if (test_world().size() == 1) return;
     Linear linear(2, 2);
-    const DataParallel parallel(linear, test_world());
-    EXPECT_THAT(message_of([&] { DataParallel(linear, test_world()); }), HasSubstr("averaged already"));
+    const DataParallel parallel(linear, test_world(), parallel_options());
+    EXPECT_THAT(message_of([&] { DataParallel(linear, test_world(), parallel_options()); }),
+                HasSubstr("averaged already"));
     Linear other(test_world().rank() == 0 ? 2 : 3, 2, {.name = "other"});
-    EXPECT_THAT(message_of([&] { DataParallel(other, test_world()); }),
+    EXPECT_THAT(message_of([&] { DataParallel(other, test_world(), parallel_options()); }),
                 HasSubstr("different names or sizes"));
 }
 

@@ -32,6 +32,11 @@ inline Checkpoint sample_checkpoint() {
                               std::vector{float16(-0.0F), float16(6e-8F), float16(65504), float16(0.1F)}};
     out.parameters["brain"] = {{3}, std::vector{bfloat16(1e38F), bfloat16(-1e-40F), bfloat16(0.1F)}};
     out.optimizer["random"] = {{3}, std::vector<std::uint8_t>{0, 128, 255}};
+    out.optimizer["int8"] = {{2}, std::vector<std::int8_t>{-128, 127}};
+    out.optimizer["int16"] = {{2}, std::vector<std::int16_t>{-32768, 32767}};
+    out.optimizer["uint16"] = {{2}, std::vector<std::uint16_t>{0, 65535}};
+    out.optimizer["uint32"] = {{2}, std::vector<std::uint32_t>{0, 4294967295U}};
+    out.optimizer["uint64"] = {{2}, std::vector<std::uint64_t>{1, 18446744073709551615U}};
     return out;
 }
 

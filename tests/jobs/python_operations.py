@@ -16,8 +16,11 @@ import dtrain
 
 world = dtrain.init()
 rank, size = world.rank, world.size
-REDUCIBLE = ["f4", "f8", "f2", "i4", "i8", "u1"]
-NUMPY = {"sum": np.add.reduce, "average": None, "min": np.minimum.reduce, "max": np.maximum.reduce}
+REDUCIBLE = ["f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+NUMPY = {"sum": np.add.reduce, "average": None, "min": np.minimum.reduce, "max": np.maximum.reduce,
+         "product": np.multiply.reduce}
+BITS = {"bit_and": np.bitwise_and.reduce, "bit_or": np.bitwise_or.reduce, "bit_xor": np.bitwise_xor.reduce}
+OF_BOOLS = {"sum": np.any, "max": np.any, "product": np.all, "min": np.all, **BITS}
 
 
 def of_rank(number, shape, dtype):
@@ -31,7 +34,11 @@ def reduced(shape, dtype, op):
     if op == "average":
         total = np.add.reduce(everyone.astype("f8"))
         return (total // size if np.dtype(dtype).kind in "iu" else (total / size)).astype(dtype)
-    return NUMPY[op](everyone, axis=0).astype(dtype)
+    return {**NUMPY, **BITS}[op](everyone, axis=0).astype(dtype)
+
+
+def ops_of(dtype):
+    return [*NUMPY, *(BITS if np.dtype(dtype).kind in "iu" else ())]
 
 
 def raises(kind, text, function, *arguments, **named):
@@ -45,7 +52,7 @@ def raises(kind, text, function, *arguments, **named):
 
 def reductions():
     for dtype in REDUCIBLE:
-        for op in NUMPY:
+        for op in ops_of(dtype):
             for shape in ((), (1,), (3, 5), (70_000,)):
                 expected = reduced(shape, dtype, op)
                 values = of_rank(rank, shape, dtype)
@@ -66,9 +73,11 @@ def reductions():
             out = np.empty(6, dtype)
             assert world.start_reduce_scatter(of_rank(rank, whole, dtype), out, op).wait() is out
             assert np.array_equal(out, mine.ravel()), (dtype, op)
-    flags = np.array([rank == 0, True, False])
-    assert world.all_reduce(flags.copy(), "max").tolist() == [True, True, False]
-    assert world.all_reduce(flags.copy(), "min").tolist() == [size == 1, True, False]
+    flags = np.array([[number == 0, True, False, number % 2 == 0] for number in range(size)])
+    for op, of_all in OF_BOOLS.items():
+        result = world.all_reduce(flags[rank].copy(), op)
+        assert result.dtype == bool and np.array_equal(result, of_all(flags, axis=0)), op
+        assert set(result.view("u1")) <= {0, 1}, op
 
 
 def numbers():
@@ -132,6 +141,50 @@ def messages():
         assert request.wait().tobytes() == b"\1" * taken.nbytes
 
 
+def messages_of_any():
+    taken = np.empty(2, "i4")
+    if rank:
+        world.send(np.full(2, rank, "i4"), 0, 6)
+        world.send(np.full(2, rank, "i4"), 0, 7)
+    else:
+        senders = [world.receive_any(taken, 6) for _other in range(1, size)]
+        for _other in range(1, size):
+            sender = world.start_receive_any(taken, 7).wait()
+            assert taken.tolist() == [sender, sender]
+            senders.append(sender)
+        assert sorted(senders) == sorted([*range(1, size)] * 2)
+    request = world.start_send(np.full(2, rank, "i4"), rank, 8)
+    assert world.receive_any(taken, 8) == rank
+    request.wait()
+
+
+def waits_with_a_limit():
+    assert (world.start_all_reduce(np.ones(9)).wait(timeout=60) == size).all()
+    if size == 1:
+        return
+    if rank == 0:  # the others begin when they are told to
+        request = world.start_barrier()
+        raises(TimeoutError, "not complete after 0.01 seconds", request.wait, 0.01)
+        assert not request.test()
+        for number in range(1, size):
+            world.send(b"go", number, 2)
+        assert request.wait(60) is None
+    else:
+        world.receive(bytearray(2), 0, 2)
+        world.barrier()
+    assert not dtrain._communicator._under_way
+
+
+def subsets():
+    if rank in (0, size - 1):
+        ends = world.subset([size - 1, 0] if size > 1 else [0], 3)
+        assert ends.all_gather_object(rank) == ([size - 1, 0] if size > 1 else [0])
+        ends.free()
+    raises(dtrain.UsageError, "only listed ranks do", world.subset, [])
+    raises(dtrain.UsageError, "rank 99", world.subset, [rank, 99])
+    raises(dtrain.UsageError, "tags are 0 to 32767", world.subset, [rank], -1)
+
+
 def objects():
     value = {"rank": rank, "weights": [1.5] * rank, "text": "\N{GREEK SMALL LETTER ALPHA}"}
     assert world.all_gather_object(value) == [{"rank": number, "weights": [1.5] * number, "text": "α"} for number in range(size)]
@@ -189,13 +242,14 @@ def refused():
     raises(ValueError, "read-only", world.all_reduce, locked)
     raises(ValueError, "read-only", world.broadcast, b"bytes")
     assert world.all_gather(locked).shape == (size, 4, 4)
-    for dtype in ("i2", "i1", "u8", "c8", ">f4", "S4"):
+    for dtype in ("c8", "f16", ">f4", "S4"):
         raises(TypeError, "those that can: float32, float64", world.all_reduce, np.zeros(2, dtype))
-    raises(TypeError, "cannot be reduced", world.all_reduce, np.zeros(2, "?"))
+    raises(TypeError, "bools have no average", world.all_reduce, np.zeros(2, "?"), "average")
+    raises(TypeError, "bit_or is for integers and bools", world.all_reduce, values, "bit_or")
     raises(TypeError, "broadcast_object", world.broadcast, np.array([None, 1], object))
     raises(TypeError, "numpy array", world.all_reduce, [1.0, 2.0])
     raises(TypeError, "numpy array", world.all_reduce, 3.0)
-    raises(ValueError, "'product'", world.all_reduce, values, "product")
+    raises(ValueError, "'prod'; there are 'sum', 'average'", world.all_reduce, values, "prod")
     raises(ValueError, "are needed", world.all_gather, values, np.empty(3, "f4"))
     raises(ValueError, "make them the same", world.all_gather, values, np.empty((size, 4, 4), "i4"))
     if size > 1:

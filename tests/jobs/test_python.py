@@ -16,7 +16,8 @@ from conftest import BUILD, PYTHON, ROOT, build_option
 from documents import all_blocks
 
 OPERATIONS = ROOT / "tests/jobs/python_operations.py"
-ALL = ["reductions", "numbers", "movements", "uneven", "messages", "objects", "groups", "shared_memory", "refused",
+ALL = ["reductions", "numbers", "movements", "uneven", "messages", "messages_of_any", "waits_with_a_limit", "objects",
+       "groups", "subsets", "shared_memory", "refused",
        "other_memory", "threads", "many_under_way", "finish_and_begin"]
 ENVIRONMENT = {"PYTHONPATH": ROOT / "python", "DTRAIN_LIBRARY": BUILD / "src/libdtrain.so", "CUDA_VISIBLE_DEVICES": ""}
 
@@ -60,7 +61,10 @@ def test_operations_do_what_numpy_does(python, numpy, ranks, per_node):
 @pytest.mark.parametrize("block", all_blocks("python"), ids=str)
 def test_scripts_of_the_pages_run(python, numpy, block):
     assert len(block.named("file")) == 1, block
-    done = python(block.text, ranks=0 if "spawn(" in block.text else 2)
+    if "import torch" in block.text:
+        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+            pytest.skip(f"{PYTHON} has no torch; tests/compat/test_torch_backend.py is such a script")
+    done = python(block.text, ranks="launch" if "import torch" in block.text else 0 if "spawn(" in block.text else 2)
     assert "print(" not in block.text or done.stdout
     if block.named("file") == ["average.py"]:
         assert all(f"rank {rank} of 2: [0.5 0.5 0.5 0.5]" in done.stdout for rank in range(2)), done.stdout

@@ -4,8 +4,6 @@
 // report, the other ranks only what fails; the exit status is the worst of all ranks. An exception in a test
 // of one rank ends all.
 #include <cstdio>
-#include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,41 +12,9 @@
 #include <dtrain/error.hpp>
 
 #include "support/precondition.hpp"
+#include "support/rank_report.hpp"
 
 namespace {
-
-/// The others wait for a rank whose test threw: nobody knows what it would have done next.
-class EndsAllAfterAnException : public testing::EmptyTestEventListener {
-  public:
-    void OnTestPartResult(const testing::TestPartResult& result) override {
-        const std::string_view message = result.message();
-        const bool is_exception =
-            message.starts_with("C++ exception") || message.starts_with("Unknown C++ exception");
-        if (!result.fatally_failed() || !is_exception) return;
-        std::fflush(nullptr);
-        dtrain::abort_job(1);
-    }
-};
-
-class FailuresOnly : public testing::EmptyTestEventListener {
-  public:
-    explicit FailuresOnly(int rank) : rank_(rank) {}
-
-    // GoogleTest cannot be asked for it while it tells a result.
-    void OnTestStart(const testing::TestInfo& test) override {
-        test_ = fmt::format("{}.{}", test.test_suite_name(), test.name());
-    }
-
-    void OnTestPartResult(const testing::TestPartResult& result) override {
-        if (!result.failed()) return;
-        fmt::print(stderr, "rank {}: {} failed at {}:{}\n{}\n", rank_, test_,
-                   result.file_name() ? result.file_name() : "?", result.line_number(), result.message());
-    }
-
-  private:
-    int rank_;
-    std::string test_ = "?";
-};
 
 constexpr int skipped = 77;  // so meson counts it
 
@@ -70,13 +36,8 @@ int main(int argc, char** argv) {
     const dtrain::MpiSession session;
     testing::InitGoogleTest(&argc, argv);
     if (must_skip(session.world())) return skipped;
-    auto& listeners = testing::UnitTest::GetInstance()->listeners();
-    if (session.world().rank() != 0) {
-        delete listeners.Release(listeners.default_result_printer());
-        delete listeners.Release(listeners.default_xml_generator());
-        listeners.Append(new FailuresOnly(session.world().rank()));
-    }
-    if (session.world().size() > 1) listeners.Append(new EndsAllAfterAnException);
+    dtrain::tests::report_as_rank(session.world().rank(), session.world().size(),
+                                  [] { dtrain::abort_job(1); });
     const int status = RUN_ALL_TESTS();
     return static_cast<int>(session.world().max(std::int64_t{status}));
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,8 @@ enum class Operation : std::uint8_t {
     send,
     receive,
     nccl_communicator,  ///< NCCL only: creating or destroying a communicator
+    receive_any,        ///< receive from whichever rank has sent
+    subset,             ///< the listed ranks find each other
 };
 
 /// Receives bytes [first, first + sums.size()) of the reduced buffer.
@@ -41,9 +44,11 @@ struct Call {
     std::byte* receive = nullptr;  ///< also the buffer of in-place operations
     std::size_t count = 0;         ///< elements: of one block if each rank has one, else of the buffer
     int peer = 0;                  ///< rank of root, destination or source
-    int tag = 0;                   ///< for send and receive
+    int tag = 0;                   ///< for send, receive and receive_any
+    int* from = nullptr;           ///< receive_any: gets the rank of the sender when it is complete
     std::vector<std::size_t> send_counts = {};     ///< all_to_allv: bytes for each rank
     std::vector<std::size_t> receive_counts = {};  ///< all_to_allv: bytes from each rank
+    std::chrono::duration<double> waited{};        ///< for a message, by waits whose time was over
     UseShare use = {};                             ///< reduce_shares
 
     std::size_t bytes() const { return count * size_of(element); }

@@ -47,9 +47,7 @@ cudaDataType_t cuda_type(DataType type) {
             return CUDA_R_16BF;
         case DataType::float16:
             return CUDA_R_16F;
-        case DataType::int32:
-        case DataType::int64:
-        case DataType::uint8:
+        default:
             break;
     }
     throw DataTypeError("a matrix product", type, "float32, float64, bfloat16 or float16");

@@ -51,9 +51,7 @@ auto function_of(DataType type) {
             return multiply<bfloat16>;
         case DataType::float16:
             return multiply<float16>;
-        case DataType::int32:
-        case DataType::int64:
-        case DataType::uint8:
+        default:
             break;
     }
     throw DataTypeError("a matrix product", type, "float32, float64, bfloat16 or float16");

@@ -1,0 +1,509 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A process group of torch.distributed over a communicator of dtrain. Its methods have the names, arguments and results of
+torch's C++ ProcessGroup; those that torch 2.15 renamed have both names."""
+from __future__ import annotations
+
+from ctypes import addressof, byref, c_int, c_size_t, c_uint64
+from datetime import timedelta
+from typing import Any, Callable, List, Optional, Sequence, Tuple
+
+import torch
+from torch._C._distributed_c10d import AllreduceOptions, ProcessGroup, ReduceOp, Work
+
+from .._library import library
+from ._tensors import (REDUCIBLE, bytes_of, check_is_here, check_same_type, in_one_piece, joined, only, overlap, readable,
+                       reduction_of, split, type_and_reduction, writable)
+from ._works import TURN, UnderWay, completed, finish_all
+
+_MAX_TAG = 32767
+_SUM = ReduceOp.SUM
+#: What is called, and its arguments before the request.
+_Call = Tuple[Callable[..., int], Tuple[Any, ...]]
+
+
+def _sizes(values: Sequence[int]) -> Any:
+    return (c_size_t * len(values))(*values)
+
+
+def _check_equal(what: str, actual: int, wanted: int, why: str) -> None:
+    if actual != wanted:
+        raise ValueError(f"{what}: {actual} elements where {wanted} are needed: {why}")
+
+
+def _splits(sizes: Sequence[int], tensor: torch.Tensor, ranks: int, what: str) -> List[int]:
+    """Bytes of each rank's block, of split sizes in rows (none: equal ones)."""
+    rows = tensor.shape[0] if tensor.dim() else 1
+    row = bytes_of(tensor) // rows if rows else 0
+    if not sizes:
+        if rows % ranks:
+            raise ValueError(f"{what}: the first dimension is {rows}, which {ranks} ranks do not divide: name the split sizes")
+        return [rows // ranks * row] * ranks
+    if len(sizes) != ranks or sum(sizes) != rows:
+        raise ValueError(f"{what}: the split sizes {list(sizes)} are {len(sizes)} and add up to {sum(sizes)}; the group has "
+                         f"{ranks} ranks, and the first dimension is {rows}")
+    return [size * row for size in sizes]
+
+
+class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without types of its own
+    """Ranks that exchange tensors in host memory."""
+
+    def __init__(self, store: Any, rank: int, size: int, communicator: int, timeout: timedelta):
+        super().__init__(store, rank, size)
+        self._store = store
+        self._rank = rank
+        self._ranks = size
+        self._handle = communicator
+        self._name = self._description = ""
+        self._sequence = 0
+        self._library = library()
+        self._together: Optional[List[Work]] = None
+        self.set_timeout(timeout)
+
+    # What torch asks of a group
+
+    def getBackendName(self) -> str:  # pylint: disable=invalid-name  # torch's name
+        """ "dtrain" """
+        return "dtrain"
+
+    def name(self) -> str:
+        """ "dtrain" """
+        return "dtrain"
+
+    # torch's C++ asks by one name, its Python by the other
+
+    def getGroupName(self) -> str:  # pylint: disable=invalid-name
+        """By which functional collectives find the group."""
+        return self._name
+
+    def setGroupName(self, name: str) -> None:  # pylint: disable=invalid-name
+        """Torch names its groups."""
+        self._name = name
+
+    def getGroupDesc(self) -> str:  # pylint: disable=invalid-name
+        """What the group is for."""
+        return self._description
+
+    def setGroupDesc(self, description: str) -> None:  # pylint: disable=invalid-name
+        """As new_group(group_desc=...) says it."""
+        self._description = description
+
+    _set_group_name = setGroupName
+    _set_group_desc = setGroupDesc
+
+    @property
+    def group_name(self) -> str:
+        """As getGroupName()."""
+        return self._name
+
+    @property
+    def group_desc(self) -> str:
+        """As getGroupDesc()."""
+        return self._description
+
+    supports_coalescing = False  # operations need not be one call to be fast
+    supports_splitting = False
+
+    def _get_backend(self, device: Any) -> Any:
+        """Of a kind of device."""
+        if torch.device(device).type == "cpu":
+            return self
+        return super()._get_backend(device)
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """How long operations wait for other ranks."""
+        with TURN:
+            if self._library.comm_set_timeout(self._handle, timeout.total_seconds()):
+                self._library.raise_last_error()
+
+    _set_default_timeout = set_timeout
+
+    def get_group_store(self) -> Any:
+        """The store through which the ranks found each other."""
+        return self._store
+
+    def _set_sequence_number_for_group(self) -> None:
+        self._sequence = 0
+
+    def _get_sequence_number_for_group(self) -> int:
+        return self._sequence
+
+    def shutdown(self) -> None:
+        """Frees the communicator. Collective."""
+        if self._handle < 0:
+            return
+        finish_all(self._handle)
+        with TURN:
+            handle, self._handle = self._handle, -1
+            if self._library.comm_free(handle):
+                self._library.raise_last_error()
+
+    def abort(self) -> None:
+        """No operation is possible afterwards. What is under way in other ranks ends with their timeout."""
+        self._handle = -1
+
+    # How operations are started
+
+    def _start(self, calls: Sequence[_Call], opts: Any, results: Sequence[torch.Tensor], keeps: Tuple[Any, ...],
+               finish: Optional[Callable[[], None]] = None) -> Work:
+        """Starts what makes up an operation."""
+        requests = []
+        with TURN:
+            for function, arguments in calls:
+                request = c_uint64()
+                if function(self._handle, *arguments, addressof(request)):
+                    self._library.raise_last_error()
+                requests.append(request)
+        if not requests:
+            return completed(results)
+        work = UnderWay().begin(self._handle, requests[0], results, (keeps, results)).with_more(requests[1:], finish)
+        return self._started(work, opts)
+
+    def _started(self, work: UnderWay, opts: Any) -> Work:
+        self._sequence += 1
+        if self._together is not None:
+            self._together.append(work)
+        elif getattr(opts, "asyncOp", True) is False:
+            work.wait()
+        return work
+
+    def start_coalescing(self, _device: Any = None) -> None:
+        """Operations up to end_coalescing() have one work."""
+        self._together = []
+
+    def end_coalescing(self, _device: Any = None) -> Work:
+        """The work of all operations since start_coalescing()."""
+        works, self._together = self._together or [], None
+        for work in works:
+            work.wait()
+        return completed([tensor for work in works for tensor in work.result()])
+
+    _start_coalescing = start_coalescing
+    _end_coalescing = end_coalescing
+
+    # Collective operations
+
+    def broadcast(self, tensors: Any, opts: Any = None, timeout: Any = None) -> Work:
+        """@param opts BroadcastOptions, or the rank that sends"""
+        del timeout
+        tensor = only(tensors, "broadcast")
+        root = opts if isinstance(opts, int) else 0 if opts is None else opts.rootRank
+        memory, is_copy = writable(tensor, "broadcast")
+        finish = (lambda: tensor.copy_(memory)) if is_copy and root != self._rank else None
+        call = (self._library.broadcast, (memory.data_ptr(), bytes_of(memory), root))
+        return self._start([call], opts, [tensor], (memory,), finish)
+
+    def allreduce(self, tensors: Any, opts: Any = None, timeout: Any = None) -> Work:
+        """@param opts AllreduceOptions, or a ReduceOp"""
+        del timeout
+        if len(tensors) == 1 and type(opts) is AllreduceOptions:  # what DDP and dist.all_reduce() pass
+            tensor = tensors[0]
+            kind = REDUCIBLE.get(tensor.dtype)
+            if kind is not None and tensor.is_cpu and tensor.is_contiguous() and opts.reduceOp == _SUM:
+                request = c_uint64()
+                with TURN:
+                    if self._library.all_reduce(self._handle, tensor.data_ptr(), tensor.numel(), kind, 0,
+                                                addressof(request)):
+                        self._library.raise_last_error()
+                return self._started(UnderWay().begin(self._handle, request, tensors, tensor), opts)
+        tensor = only(tensors, "all_reduce")
+        operation = ReduceOp.SUM if opts is None else getattr(opts, "reduceOp", opts)
+        return self._all_reduce([tensor], operation, opts, "all_reduce")
+
+    def allreduce_coalesced(self, tensors: Sequence[torch.Tensor], opts: Any = None) -> Work:
+        """All-reduces of several tensors."""
+        operation = ReduceOp.SUM if opts is None else opts.reduceOp
+        return self._all_reduce(tensors, operation, opts, "all_reduce_coalesced")
+
+    def _all_reduce(self, tensors: Sequence[torch.Tensor], operation: Any, opts: Any, what: str) -> Work:
+        reduction = reduction_of(operation, what)
+        calls, keeps, copies = [], [], []
+        for tensor in tensors:
+            memory, is_copy = writable(tensor, what)
+            kind, how = type_and_reduction(tensor, reduction, what)
+            calls.append((self._library.all_reduce, (memory.data_ptr(), memory.numel(), kind, how)))
+            keeps.append(memory)
+            if is_copy:
+                copies.append((tensor, memory))
+
+        def finish() -> None:
+            for tensor, memory in copies:
+                tensor.copy_(memory)
+
+        return self._start(calls, opts, tensors, tuple(keeps), finish if copies else None)
+
+    def reduce(self, tensors: Any, opts: Any = None, operation: Any = None, timeout: Any = None) -> Work:
+        """@param opts ReduceOptions, or the rank that receives and then the operation"""
+        del timeout
+        tensor = only(tensors, "reduce")
+        root = opts if isinstance(opts, int) else 0 if opts is None else opts.rootRank
+        if operation is None:
+            operation = getattr(opts, "reduceOp", ReduceOp.SUM)
+        kind, how = type_and_reduction(tensor, reduction_of(operation, "reduce"), "reduce")
+        check_is_here(tensor, "reduce")
+        if root == self._rank:
+            memory, is_copy = writable(tensor, "reduce")
+        else:
+            memory, is_copy = tensor.clone(memory_format=torch.contiguous_format), False  # the tensor keeps its values here
+        call = (self._library.reduce, (memory.data_ptr(), memory.numel(), kind, how, root))
+        return self._start([call], opts, [tensor], (memory,), (lambda: tensor.copy_(memory)) if is_copy else None)
+
+    def allgather(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None) -> Work:
+        """@param outputs a tensor for each rank, in a list of one"""
+        del timeout
+        what = "all_gather"
+        mine = readable(only(inputs, what), what)
+        all_of_them = list(outputs[0]) if isinstance(outputs[0], (list, tuple)) else list(outputs)
+        if len(all_of_them) != self._ranks:
+            raise ValueError(f"{what}: the list has {len(all_of_them)} tensors, and the group has {self._ranks} ranks")
+        check_same_type(all_of_them, mine.dtype, what)
+        for tensor in all_of_them:
+            check_is_here(tensor, what)
+        _check_equal(what, all_of_them[self._rank].numel(), mine.numel(), "the tensor of this rank in the list is as long as "
+                     "what it sends")
+        lengths = [bytes_of(tensor) for tensor in all_of_them]
+        address, finish, target = in_one_piece(all_of_them), None, None
+        if address is None or any(overlap(tensor, mine) for tensor in all_of_them):
+            target = torch.empty(sum(tensor.numel() for tensor in all_of_them), dtype=mine.dtype)
+            address = target.data_ptr()
+
+            def finish() -> None:
+                split(target, all_of_them)
+
+        if min(lengths) == max(lengths):
+            call: _Call = (self._library.all_gather, (mine.data_ptr(), bytes_of(mine), address))
+        else:
+            call = (self._library.all_gather_uneven, (mine.data_ptr(), _sizes(lengths), address))
+        return self._start([call], opts, all_of_them, (mine, target), finish)
+
+    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Work:
+        """all_gather_into_tensor()"""
+        return self._gather_pairs([output], [tensor], opts, "all_gather_into_tensor")
+
+    _allgather_base = all_gather_single
+
+    def all_gather_single_coalesced(self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
+                                    opts: Any = None) -> Work:
+        """all_gather_into_tensor() of several pairs"""
+        return self._gather_pairs(outputs, inputs, opts, "all_gather_into_tensor_coalesced")
+
+    allgather_into_tensor_coalesced = all_gather_single_coalesced
+
+    def allgather_coalesced(self, outputs: Sequence[Sequence[torch.Tensor]], inputs: Sequence[torch.Tensor],
+                            opts: Any = None) -> Work:
+        """allgather() of several tensors. @param outputs a list for each rank, with a tensor for each input"""
+        works = [self.allgather([[of_rank[i] for of_rank in outputs]], [tensor]) for i, tensor in enumerate(inputs)]
+        del opts
+        for work in works:
+            work.wait()
+        return completed([tensor for of_rank in outputs for tensor in of_rank])
+
+    def _gather_pairs(self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], opts: Any,
+                      what: str) -> Work:
+        calls, keeps, copies = [], [], []
+        for output, tensor in zip(outputs, inputs):
+            check_same_type([output], tensor.dtype, what)
+            _check_equal(what, output.numel(), tensor.numel() * self._ranks, f"{self._ranks} ranks send {tensor.numel()} each")
+            memory, is_copy = writable(output, what)
+            mine = readable(tensor, what)
+            own_block = memory.data_ptr() + self._rank * bytes_of(mine)
+            if mine.data_ptr() == own_block or overlap(mine, memory):
+                mine = mine.clone()
+            calls.append((self._library.all_gather, (mine.data_ptr(), bytes_of(mine), memory.data_ptr())))
+            keeps += [mine, memory]
+            if is_copy:
+                copies.append((output, memory))
+
+        def finish() -> None:
+            for output, memory in copies:
+                output.copy_(memory)
+
+        return self._start(calls, opts, outputs, tuple(keeps), finish if copies else None)
+
+    def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None) -> Work:
+        """@param inputs a tensor for each rank, in a list of one"""
+        del timeout
+        what = "reduce_scatter"
+        output = only(outputs, what)
+        blocks = list(inputs[0]) if isinstance(inputs[0], (list, tuple)) else list(inputs)
+        if len(blocks) != self._ranks:
+            raise ValueError(f"{what}: the list has {len(blocks)} tensors, and the group has {self._ranks} ranks")
+        check_same_type(blocks, output.dtype, what)
+        for block in blocks:
+            check_is_here(block, what)
+        _check_equal(what, output.numel(), blocks[self._rank].numel(), "the output is as long as the tensor of this rank in "
+                     "the list")
+        operation = getattr(opts, "reduceOp", ReduceOp.SUM if opts is None else opts)
+        if len({block.numel() for block in blocks}) == 1:
+            return self._scatter_pairs([output], [joined(blocks)], operation, opts, what)
+        # The results of all blocks are formed at once; a rank uses its own
+        whole = joined(blocks)
+        first = sum(block.numel() for block in blocks[:self._rank])
+        kind, how = type_and_reduction(whole, reduction_of(operation, what), what)
+        call = (self._library.all_reduce, (whole.data_ptr(), whole.numel(), kind, how))
+        return self._start([call], opts, [output], (whole,),
+                           lambda: output.copy_(whole[first:first + output.numel()].view(output.shape)))
+
+    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Work:
+        """reduce_scatter_tensor()"""
+        operation = ReduceOp.SUM if opts is None else opts.reduceOp
+        return self._scatter_pairs([output], [tensor], operation, opts, "reduce_scatter_tensor")
+
+    _reduce_scatter_base = reduce_scatter_single
+
+    def reduce_scatter_single_coalesced(self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
+                                        opts: Any = None) -> Work:
+        """reduce_scatter_tensor() of several pairs"""
+        operation = ReduceOp.SUM if opts is None else opts.reduceOp
+        return self._scatter_pairs(outputs, inputs, operation, opts, "reduce_scatter_tensor_coalesced")
+
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
+
+    def _scatter_pairs(self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], operation: Any, opts: Any,
+                       what: str) -> Work:
+        reduction = reduction_of(operation, what)
+        calls, keeps, copies = [], [], []
+        for output, tensor in zip(outputs, inputs):
+            check_same_type([output], tensor.dtype, what)
+            _check_equal(what, tensor.numel(), output.numel() * self._ranks, f"a block of {output.numel()} for each of "
+                         f"{self._ranks} ranks")
+            memory, is_copy = writable(output, what)
+            mine = readable(tensor, what)
+            if overlap(mine, memory):
+                memory, is_copy = torch.empty_like(output, memory_format=torch.contiguous_format), True
+            kind, how = type_and_reduction(output, reduction, what)
+            calls.append((self._library.reduce_scatter, (mine.data_ptr(), memory.data_ptr(), memory.numel(), kind, how)))
+            keeps += [mine, memory]
+            if is_copy:
+                copies.append((output, memory))
+
+        def finish() -> None:
+            for output, memory in copies:
+                output.copy_(memory)
+
+        return self._start(calls, opts, outputs, tuple(keeps), finish if copies else None)
+
+    def all_to_all_single(self, output: torch.Tensor, tensor: torch.Tensor, output_splits: Sequence[int] = (),
+                          input_splits: Sequence[int] = (), opts: Any = None) -> Work:
+        """@param output_splits rows from each rank @param input_splits rows to each rank; none: equal ones"""
+        what = "all_to_all_single"
+        check_same_type([output], tensor.dtype, what)
+        memory, is_copy = writable(output, what)
+        mine = readable(tensor, what)
+        if overlap(mine, memory):
+            mine = mine.clone()
+        to_each = _splits(input_splits, tensor, self._ranks, what)
+        from_each = _splits(output_splits, output, self._ranks, what)
+        if not input_splits and not output_splits:
+            _check_equal(what, output.numel(), tensor.numel(), "as many are received as are sent")
+            call: _Call = (self._library.all_to_all, (mine.data_ptr(), memory.data_ptr(), to_each[0]))
+        else:
+            call = (self._library.all_to_all_uneven, (mine.data_ptr(), _sizes(to_each), memory.data_ptr(), _sizes(from_each)))
+        return self._start([call], opts, [output], (mine, memory), (lambda: output.copy_(memory)) if is_copy else None)
+
+    alltoall_base = all_to_all_single
+
+    def alltoall(self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], opts: Any = None) -> Work:
+        """@param inputs the tensor for each rank @param outputs the tensor from each rank"""
+        what = "all_to_all"
+        for tensors in (outputs, inputs):
+            if len(tensors) != self._ranks:
+                raise ValueError(f"{what}: a list has {len(tensors)} tensors, and the group has {self._ranks} ranks")
+            check_same_type(tensors, inputs[0].dtype, what)
+            for tensor in tensors:
+                check_is_here(tensor, what)
+        mine = joined(inputs)
+        target = torch.empty(sum(tensor.numel() for tensor in outputs), dtype=mine.dtype)
+        call = (self._library.all_to_all_uneven, (mine.data_ptr(), _sizes([bytes_of(tensor) for tensor in inputs]),
+                                                  target.data_ptr(), _sizes([bytes_of(tensor) for tensor in outputs])))
+        return self._start([call], opts, outputs, (mine, target), lambda: split(target, list(outputs)))
+
+    def gather(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None) -> Work:
+        """@param outputs on the rank that receives: a tensor for each rank, in a list of one; elsewhere empty"""
+        del timeout
+        what = "gather"
+        mine = readable(only(inputs, what), what)
+        root = opts if isinstance(opts, int) else 0 if opts is None else opts.rootRank
+        if self._rank != root:
+            if len(outputs) and len(outputs[0]):
+                raise ValueError(f"{what}: rank {self._rank} passes tensors for the result, which rank {root} receives")
+            call = (self._library.gather, (mine.data_ptr(), bytes_of(mine), None, None, root))
+            return self._start([call], opts, [], (mine,))
+        all_of_them = list(outputs[0]) if isinstance(outputs[0], (list, tuple)) else list(outputs)
+        if len(all_of_them) != self._ranks:
+            raise ValueError(f"{what}: the list has {len(all_of_them)} tensors, and the group has {self._ranks} ranks")
+        check_same_type(all_of_them, mine.dtype, what)
+        target = torch.empty(sum(tensor.numel() for tensor in all_of_them), dtype=mine.dtype)
+        lengths = _sizes([bytes_of(tensor) for tensor in all_of_them])
+        call = (self._library.gather, (mine.data_ptr(), bytes_of(mine), target.data_ptr(), addressof(lengths), root))
+        return self._start([call], opts, all_of_them, (mine, target, lengths), lambda: split(target, all_of_them))
+
+    def gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Work:
+        """gather() into one tensor"""
+        root = 0 if opts is None else opts.rootRank
+        blocks = [list(output.view(self._ranks, -1).unbind(0))] if self._rank == root else []
+        return self.gather(blocks, [tensor.reshape(-1)], opts)
+
+    gather_into_tensor = gather_single
+
+    def scatter(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None) -> Work:
+        """@param inputs on the rank that sends: a tensor for each rank, in a list of one; elsewhere empty"""
+        del timeout
+        what = "scatter"
+        output = only(outputs, what)
+        root = opts if isinstance(opts, int) else 0 if opts is None else opts.rootRank
+        memory, is_copy = writable(output, what)
+        finish = (lambda: output.copy_(memory)) if is_copy else None
+        if self._rank != root:
+            if len(inputs) and len(inputs[0]):
+                raise ValueError(f"{what}: rank {self._rank} passes tensors to send, and rank {root} sends")
+            call = (self._library.scatter, (None, None, memory.data_ptr(), bytes_of(memory), root))
+            return self._start([call], opts, [output], (memory,), finish)
+        blocks = list(inputs[0]) if isinstance(inputs[0], (list, tuple)) else list(inputs)
+        if len(blocks) != self._ranks:
+            raise ValueError(f"{what}: the list has {len(blocks)} tensors, and the group has {self._ranks} ranks")
+        check_same_type(blocks, output.dtype, what)
+        whole = joined(blocks)
+        lengths = _sizes([bytes_of(block) for block in blocks])
+        call = (self._library.scatter, (whole.data_ptr(), addressof(lengths), memory.data_ptr(), bytes_of(memory), root))
+        return self._start([call], opts, [output], (memory, whole, lengths), finish)
+
+    def barrier(self, opts: Any = None, timeout: Any = None) -> Work:
+        """Complete when all ranks have entered."""
+        del timeout
+        return self._start([(self._library.barrier, ())], opts, [], ())
+
+    # Messages
+
+    def _check_tag(self, tag: int, what: str) -> None:
+        if not 0 <= tag <= _MAX_TAG:
+            raise ValueError(f"{what}: the tag is {tag}; tags of the back end dtrain are 0 to {_MAX_TAG}")
+
+    def send(self, tensors: Any, to: int, tag: int = 0) -> Work:
+        """Sends to a rank of the group."""
+        self._check_tag(tag, "send")
+        memory = readable(only(tensors, "send"), "send")
+        return self._start([(self._library.send, (memory.data_ptr(), bytes_of(memory), to, tag))], None, [], (memory,))
+
+    def recv(self, tensors: Any, source: int, tag: int = 0) -> Work:
+        """Receives from a rank of the group."""
+        self._check_tag(tag, "recv")
+        tensor = only(tensors, "recv")
+        memory, is_copy = writable(tensor, "recv")
+        call = (self._library.receive, (memory.data_ptr(), bytes_of(memory), source, tag))
+        return self._start([call], None, [tensor], (memory,), (lambda: tensor.copy_(memory)) if is_copy else None)
+
+    def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
+        """Receives from whichever rank sends first; the work's source_rank() says which."""
+        self._check_tag(tag, "recv")
+        tensor = only(tensors, "recv")
+        memory, is_copy = writable(tensor, "recv")
+        source, request = c_int(-1), c_uint64()
+        with TURN:
+            if self._library.receive_any(self._handle, memory.data_ptr(), bytes_of(memory), tag, byref(source),
+                                         addressof(request)):
+                self._library.raise_last_error()
+        finish = (lambda: tensor.copy_(memory)) if is_copy else None
+        return UnderWay().begin(self._handle, request, [tensor], (memory, source)).with_more((), finish, source)
+
+    recvAnysource = recv_anysource

@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: dtrain contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Operations under way, as torch.distributed waits for them."""
+from __future__ import annotations
+
+import threading
+import time
+from ctypes import addressof, c_int, c_uint64
+from datetime import timedelta
+from typing import Any, Callable, List, Optional, Sequence
+
+import torch
+from torch._C._distributed_c10d import Work
+
+from .._library import library
+
+#: Only one thread at a time may be in libdtrain.
+TURN = threading.Lock()
+#: How long a thread waits in libdtrain before others have their turn.
+_A_TURN = 0.02
+
+#: Operations under way: their memory stays, whatever becomes of the objects that stand for them.
+_under_way: "dict[int, UnderWay]" = {}
+
+
+class Completed(Work):  # type: ignore[misc]  # torch declares it without types of its own
+    """An operation that is complete. Its results are the tensors into which it wrote."""
+
+    _results: Sequence[torch.Tensor] = ()
+    _future: Optional[Any] = None
+
+    def wait(self, timeout: Any = None) -> bool:
+        """True once it is complete."""
+        return True
+
+    def is_completed(self) -> bool:
+        """True if it is complete."""
+        return True
+
+    def is_success(self) -> bool:
+        """True if it is complete and did not fail."""
+        return True
+
+    def exception(self) -> Optional[BaseException]:
+        """Why it failed."""
+        return None
+
+    def synchronize(self) -> None:
+        """As wait()."""
+        self.wait()
+
+    def result(self) -> List[torch.Tensor]:
+        """The tensors that have the result."""
+        self.wait()
+        return list(self._results)
+
+    def get_future(self) -> Any:
+        """A future of result(). Waits: an operation goes on in the thread that waits for it."""
+        if self._future is None:
+            self._future = torch.futures.Future()
+            try:
+                self.wait()
+                self._future.set_result(list(self._results))
+            except Exception as error:  # pylint: disable=broad-exception-caught  # who waits for the future gets it
+                self._future.set_exception(error)
+        return self._future
+
+
+def completed(results: Sequence[torch.Tensor]) -> Completed:
+    """A work that has these results."""
+    work = Completed()
+    work._results = results  # pylint: disable=protected-access
+    return work
+
+
+class UnderWay(Completed):
+    """An operation of libdtrain."""
+
+    _error: Optional[BaseException] = None
+    _finish: Optional[Callable[[], None]] = None
+    _source: Optional[c_int] = None
+    _rest: Sequence[c_uint64] = ()
+    _keeps: Any = None
+
+    def begin(self, communicator: int, request: c_uint64, results: Sequence[torch.Tensor], keeps: Any) -> UnderWay:
+        """@param keeps what the operation uses. (Not __init__: that of Work costs as much again.)"""
+        self._communicator = communicator
+        self._request = request
+        self._results = results
+        self._keeps = keeps
+        _under_way[id(self)] = self
+        return self
+
+    def with_more(self, rest: Sequence[c_uint64], finish: Optional[Callable[[], None]],
+                  source: Optional[c_int] = None) -> UnderWay:
+        """@param rest further requests @param finish is called when all are complete @param source gets the sender"""
+        self._rest = rest
+        self._finish = finish
+        self._source = source
+        return self
+
+    def _end(self, error: Optional[BaseException]) -> None:
+        _under_way.pop(id(self), None)
+        finish, self._finish = self._finish, None
+        self._keeps, self._error = None, error
+        if error is not None:
+            raise error
+        if finish is not None:
+            finish()
+
+    def _advance(self, seconds: float) -> bool:
+        """True once all requests are complete."""
+        error = None
+        with TURN:
+            for request in (self._request, *self._rest):
+                if request.value and library().wait_for(addressof(request), seconds, _ignored_address):
+                    error = library().last_error()
+                    break
+                if request.value:
+                    return False
+        self._end(error)
+        return True
+
+    def wait(self, timeout: Any = None) -> bool:
+        """Waits until it is complete. @throws dtrain.DtrainError"""
+        if self._keeps is None:
+            if self._error is not None:
+                raise self._error
+            return True
+        limit = timeout.total_seconds() if isinstance(timeout, timedelta) else 0.0
+        if limit <= 0:
+            while not self._advance(_A_TURN):
+                pass
+            return True
+        end = time.monotonic() + limit
+        while not self._advance(max(0.0, min(_A_TURN, end - time.monotonic()))):
+            if time.monotonic() >= end:
+                raise RuntimeError(f"the operation is not complete after {limit:g} seconds")
+        return True
+
+    def is_completed(self) -> bool:
+        return self._keeps is None or self._advance(0.0)
+
+    def is_success(self) -> bool:
+        return self._error is None and self.is_completed()
+
+    def exception(self) -> Optional[BaseException]:
+        return self._error
+
+    def source_rank(self) -> int:
+        """The rank that sent the message."""
+        self.wait()
+        if self._source is None:
+            raise RuntimeError("source_rank() is for messages that were received from any rank")
+        return self._source.value
+
+    _source_rank = source_rank
+
+
+_ignored = c_int()  # the request itself says whether it is complete
+_ignored_address = addressof(_ignored)
+
+
+def finish_all(communicator: int) -> None:
+    """Waits for all operations of a communicator. Those of others may wait for ranks that are not in this one."""
+    for work in list(_under_way.values()):
+        if work._communicator == communicator:  # pylint: disable=protected-access
+            work.wait()
