@@ -37,7 +37,7 @@ std::vector<OperationQueue*>& groups() {
 // How often a waiting rank looks for others that have ended.
 constexpr std::chrono::milliseconds looks_every{100};
 // A process gives back its memory shortly before the system says that it has ended.
-constexpr std::chrono::seconds ends_within{1};
+constexpr std::chrono::seconds gone_is_seen_within{1};
 
 int rank_in(MPI_Comm communicator) {
     int rank = 0;
@@ -283,7 +283,7 @@ std::exception_ptr OperationQueue::failure_of(Operation operation, std::uint64_t
     try {
         std::rethrow_exception(failure);
     } catch (const MemoryGone& of) {
-        const auto end = Backoff::Clock::now() + ends_within;
+        const auto end = Backoff::Clock::now() + gone_is_seen_within;
         while (why_gone_ && Backoff::Clock::now() < end) {
             std::vector<MissingRank> ended;
             if (auto why = why_gone_(of.rank()))

@@ -25,7 +25,7 @@ class Meeting {
     Meeting(OperationQueue& queue, std::size_t messages) : queue_(queue) { requests_.reserve(messages); }
     Meeting(const Meeting&) = delete;
     Meeting& operator=(const Meeting&) = delete;
-    ~Meeting() {
+    ~Meeting() {  // NOLINT(modernize-use-equals-default): clang-tidy 19 takes the loop for nothing
         for (auto& [request, peer] : requests_)
             if (request != MPI_REQUEST_NULL) {
                 MPI_Cancel(&request);

@@ -205,9 +205,9 @@ def times_out():
         error = raises(dtrain.CommunicatorTimeout, f"rank {size - 1}", dist.all_reduce, torch.ones(3), group=group)
         assert 0.9 < time.monotonic() - begin < 20
         assert [missing.rank for missing in error.missing] == list(range(1, size)), error.missing
+        print("named", flush=True)
     else:
         time.sleep(3)
-    print("named", flush=True)
     os._exit(0)
 
 
