@@ -61,6 +61,12 @@ def test_groups_are_made_anew(start, launcher):
     check(start(launcher, 2, SCRIPTS / "torch_operations.py", "dtrain://" if launcher == "mpirun" else "env", "again"), "again")
 
 
+@pytest.mark.parametrize("launcher", ["dtrain-run", "mpirun", "torchrun"])
+def test_what_nobody_waits_for_is_done_in_the_end(start, launcher):
+    check(start(launcher, 2, SCRIPTS / "torch_operations.py", "dtrain://" if launcher == "mpirun" else "env", "left_to_the_end"),
+          "left_to_the_end")
+
+
 @pytest.mark.parametrize("launcher, ranks", [("dtrain-run", 2), ("torchrun", 3), ("dtrain-run", 4)])
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_operations_do_what_gloo_does(start, launcher, ranks, seed):

@@ -11,10 +11,11 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 import torch
 from torch._C._distributed_c10d import AllreduceOptions, ProcessGroup, ReduceOp, Work
 
+from .._errors import DtrainError
 from .._library import library
 from ._tensors import (REDUCIBLE, bytes_of, check_is_here, check_same_type, in_one_piece, joined, only, overlap, readable,
                        reduction_of, split, type_and_reduction, writable)
-from ._works import TURN, UnderWay, completed, finish_all
+from ._works import TURN, UnderWay, completed, finish_all, keep_for_ever
 
 _MAX_TAG = 32767
 _SUM = ReduceOp.SUM
@@ -132,11 +133,15 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """Frees the communicator. Collective."""
         if self._handle < 0:
             return
-        finish_all(self._handle)
-        with TURN:
-            handle, self._handle = self._handle, -1
-            if self._library.comm_free(handle):
-                self._library.raise_last_error()
+        try:
+            finish_all(self._handle)
+            with TURN:
+                if self._library.comm_free(self._handle):
+                    self._library.raise_last_error()
+        except DtrainError:
+            pass  # ranks did not come: what can be freed is when the process ends
+        finally:
+            self._handle = -1
 
     def abort(self) -> None:
         """No operation is possible afterwards. What is under way in other ranks ends with their timeout."""
@@ -152,6 +157,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
             for function, arguments in calls:
                 request = c_uint64()
                 if function(self._handle, *arguments, addressof(request)):
+                    keep_for_ever((keeps, results, requests))
                     self._library.raise_last_error()
                 requests.append(request)
         if not requests:
@@ -196,7 +202,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def allreduce(self, tensors: Any, opts: Any = None, timeout: Any = None) -> Work:
         """@param opts AllreduceOptions, or a ReduceOp"""
         del timeout
-        if len(tensors) == 1 and type(opts) is AllreduceOptions:  # what DDP and dist.all_reduce() pass
+        if type(tensors) is list and len(tensors) == 1 and type(opts) is AllreduceOptions:  # what DDP and dist.all_reduce() pass
             tensor = tensors[0]
             kind = REDUCIBLE.get(tensor.dtype)
             if kind is not None and tensor.is_cpu and tensor.is_contiguous() and opts.reduceOp == _SUM:

@@ -3,6 +3,9 @@
 """Operations under way, as torch.distributed waits for them."""
 from __future__ import annotations
 
+import atexit
+import contextlib
+import sys
 import threading
 import time
 from ctypes import addressof, c_int, c_uint64
@@ -12,6 +15,7 @@ from typing import Any, Callable, List, Optional, Sequence
 import torch
 from torch._C._distributed_c10d import Work
 
+from .._errors import DtrainError
 from .._library import library
 
 #: Only one thread at a time may be in libdtrain.
@@ -102,6 +106,8 @@ class UnderWay(Completed):
     def _end(self, error: Optional[BaseException]) -> None:
         _under_way.pop(id(self), None)
         finish, self._finish = self._finish, None
+        if error is not None:
+            keep_for_ever(self._keeps)
         self._keeps, self._error = None, error
         if error is not None:
             raise error
@@ -159,6 +165,25 @@ class UnderWay(Completed):
 
 _ignored = c_int()  # the request itself says whether it is complete
 _ignored_address = addressof(_ignored)
+
+
+#: Memory of operations that failed: nobody can say when the other ranks have done with it.
+_given_up: List[Any] = []
+
+
+def keep_for_ever(keeps: Any) -> None:
+    """Of an operation that failed."""
+    _given_up.append(keeps)
+
+
+@atexit.register
+def _finish_at_exit() -> None:
+    """A script may end without waiting for what it started; all ranks have started it."""
+    if hasattr(sys, "last_value"):  # an exception ends the script
+        return
+    for work in list(_under_way.values()):
+        with contextlib.suppress(DtrainError):
+            work.wait()
 
 
 def finish_all(communicator: int) -> None:

@@ -196,6 +196,14 @@ def refused():
     raises(ValueError, "complex", dist.group.WORLD.allreduce, [torch.zeros(2, dtype=torch.complex64)])
 
 
+def left_to_the_end():
+    """The script ends without waiting, and without destroying the group."""
+    for _ in range(10):
+        dist.all_reduce(torch.ones(100000), async_op=True)
+    print("left_to_the_end: ok", flush=True)
+    sys.exit(0)
+
+
 def times_out():
     """A rank that does not come is named."""
     rank, size = me()
