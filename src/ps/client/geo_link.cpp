@@ -168,11 +168,12 @@ void GeoLink::send_changes() {
 }
 
 void GeoLink::take_answers() {
+    // First: a server may refuse the rows, and the trainer then leaves, which takes no answer twice.
+    waits_for_answers_ = false;
     for (const auto& parameter : parameters_) renew(parameter);
     client_->drop_dense_values();
     for (auto& table : tables_)
         if (const auto changed = std::exchange(table.changed, std::nullopt)) take(*changed);
-    waits_for_answers_ = false;
 }
 
 void GeoLink::renew(const Parameter& parameter) {
