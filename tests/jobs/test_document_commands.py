@@ -38,6 +38,7 @@ STAND_INS = {
     "sbatch": SLURM, "srun": SLURM, "scontrol": SLURM,
     "dtrain-launch": "needs GPUs, other nodes or etcd: the true one says with --dry-run what it would start, or with --info what it understood",
     "dtrain-run": "needs GPUs or other nodes: tests/cluster/jobs",
+    "torchrun": "comes with torch: tests/compat/test_torch_backend.py",
     "mpiexec.mpich": "needs a build with MPICH: tests/run -Dmpi=mpich",
     "meson": "configures this tree anew, and downloads: tests/jobs/test_packages.py",
     "examples/quickstart": "installs packages and builds everything",

@@ -240,6 +240,18 @@ def scale(scene):
     scene.benchmark("plan_scale", """echo '{"step": "plan", "seconds": 0.5, "peak_mb": 20}'""")
 
 
+def torch(scene):
+    scene.own("src/bin/dtrain-run", "exit 0")
+    scene.python("""case "$*" in
+*torch_operations.py*)
+    for operation in all_reduce all_gather reduce_scatter all_to_all broadcast; do for size in 4096 65536 1048576 16777216 67108864; do
+    for round in 1 2 3 4 5 6 7; do echo $operation $size dtrain 10; echo $operation $size gloo 40; done; done; done ;;
+*torch-ddp) PEER ;;
+*mlp.py*) echo 10 ;;
+*torch.distributed.run*) exit 0 ;;
+esac""")
+
+
 def peer_is(*names):
     return lambda row: row.peer in names
 
@@ -275,4 +287,5 @@ STAGES = {
     "ps_store": [Stage(ps_store, lambda row: row.peer.startswith("dd "), arguments=(("megabytes", 4),))],
     "ps_table": [Stage(ps_table, peer_is("bare table"), ours=True)],
     "scale": [Stage(scale, nothing)],
+    "torch": [Stage(torch, lambda row: row.peer == "gloo" and "DistributedDataParallel" in row.case)],
 }
