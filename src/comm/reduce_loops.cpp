@@ -82,6 +82,7 @@ template <Reduction reduction, class T, class Sum>
         const std::size_t length = std::min(block, count - begin);
         Sum sums[block];
         const auto* first = reinterpret_cast<const T*>(sources[0]) + begin;
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8 keeps its sign
         for (std::size_t i = 0; i < length; ++i) sums[i] = static_cast<Sum>(first[i]);
         for (const auto* source : sources.subspan(1)) {
             const auto* values = reinterpret_cast<const T*>(source) + begin;
