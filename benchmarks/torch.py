@@ -30,8 +30,8 @@ def cases(build):
         raise Unavailable("DTRAIN_COMPAT_PYTHON names no interpreter")
     if reason := why_no_import(python, "torch"):
         raise Unavailable(f"{python} cannot import torch: {reason}")
-    built(build, "src/libdtrain.so", "src/bin/dtrain-run")
-    os.environ.update(PYTHONPATH=str(HERE.parent / "python"), DTRAIN_LIBRARY=str(build / "src/libdtrain.so"))
+    built(build, "src/libdtrain.so.0.2.0", "src/bin/dtrain-run")
+    os.environ.update(PYTHONPATH=str(HERE.parent / "python"), DTRAIN_LIBRARY=str(build / "src/libdtrain.so.0"))
     for ranks in (2, 4):
         yield from operations(python, ranks)
     for model, (of_gloo, alone) in DDP.items():
