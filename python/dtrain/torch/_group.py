@@ -13,8 +13,8 @@ from torch._C._distributed_c10d import AllreduceOptions, ProcessGroup, ReduceOp,
 
 from .._errors import DtrainError
 from .._library import library
-from ._tensors import (REDUCIBLE, bytes_of, check_is_here, check_same_type, in_one_piece, joined, only, overlap, readable,
-                       reduction_of, split, type_and_reduction, writable)
+from ._tensors import (REDUCIBLE, bytes_of, check_is_here, check_same_type, copying_back, in_memory, in_one_piece, joined,
+                       only, overlap, reduction_of, split, type_and_reduction)
 from ._works import TURN, UnderWay, completed, finish_all, keep_for_ever
 
 _MAX_TAG = 32767
@@ -30,6 +30,11 @@ def _sizes(values: Sequence[int]) -> Any:
 def _check_equal(what: str, actual: int, wanted: int, why: str) -> None:
     if actual != wanted:
         raise ValueError(f"{what}: {actual} elements where {wanted} are needed: {why}")
+
+
+def _root_of(opts: Any) -> int:
+    """The rank that sends or receives, of torch's options or as a number."""
+    return opts if isinstance(opts, int) else 0 if opts is None else int(opts.rootRank)
 
 
 def _splits(sizes: Sequence[int], tensor: torch.Tensor, ranks: int, what: str) -> List[int]:
@@ -165,6 +170,14 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         work = UnderWay().begin(self._handle, requests[0], results, (keeps, results)).with_more(requests[1:], finish)
         return self._started(work, opts)
 
+    def _for_each_rank(self, tensors: Any, dtype: torch.dtype, what: str) -> List[torch.Tensor]:
+        """The tensors for each rank, of a list of them or a list of one such list."""
+        found = list(tensors[0]) if isinstance(tensors[0], (list, tuple)) else list(tensors)
+        if len(found) != self._ranks:
+            raise ValueError(f"{what}: the list has {len(found)} tensors, and the group has {self._ranks} ranks")
+        check_same_type(found, dtype, what)
+        return found
+
     def _started(self, work: UnderWay, opts: Any) -> Work:
         self._sequence += 1
         if self._together is not None:
@@ -193,9 +206,9 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """@param opts BroadcastOptions, or the rank that sends"""
         del timeout
         tensor = only(tensors, "broadcast")
-        root = opts if isinstance(opts, int) else 0 if opts is None else opts.rootRank
-        memory, is_copy = writable(tensor, "broadcast")
-        finish = (lambda: tensor.copy_(memory)) if is_copy and root != self._rank else None
+        root = _root_of(opts)
+        memory = in_memory(tensor, "broadcast")
+        finish = copying_back((tensor, memory)) if root != self._rank else None
         call = (self._library.broadcast, (memory.data_ptr(), bytes_of(memory), root))
         return self._start([call], opts, [tensor], (memory,), finish)
 
@@ -223,46 +236,38 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
 
     def _all_reduce(self, tensors: Sequence[torch.Tensor], operation: Any, opts: Any, what: str) -> Work:
         reduction = reduction_of(operation, what)
-        calls, keeps, copies = [], [], []
+        calls, pairs = [], []
         for tensor in tensors:
-            memory, is_copy = writable(tensor, what)
+            memory = in_memory(tensor, what)
             kind, how = type_and_reduction(tensor, reduction, what)
             calls.append((self._library.all_reduce, (memory.data_ptr(), memory.numel(), kind, how)))
-            keeps.append(memory)
-            if is_copy:
-                copies.append((tensor, memory))
+            pairs.append((tensor, memory))
 
-        def finish() -> None:
-            for tensor, memory in copies:
-                tensor.copy_(memory)
-
-        return self._start(calls, opts, tensors, tuple(keeps), finish if copies else None)
+        return self._start(calls, opts, tensors, (pairs,), copying_back(*pairs))
 
     def reduce(self, tensors: Any, opts: Any = None, operation: Any = None, timeout: Any = None) -> Work:
         """@param opts ReduceOptions, or the rank that receives and then the operation"""
         del timeout
         tensor = only(tensors, "reduce")
-        root = opts if isinstance(opts, int) else 0 if opts is None else opts.rootRank
+        root = _root_of(opts)
         if operation is None:
             operation = getattr(opts, "reduceOp", ReduceOp.SUM)
         kind, how = type_and_reduction(tensor, reduction_of(operation, "reduce"), "reduce")
         check_is_here(tensor, "reduce")
         if root == self._rank:
-            memory, is_copy = writable(tensor, "reduce")
+            memory = in_memory(tensor, "reduce")
+            finish = copying_back((tensor, memory))
         else:
-            memory, is_copy = tensor.clone(memory_format=torch.contiguous_format), False  # the tensor keeps its values here
+            memory, finish = tensor.clone(memory_format=torch.contiguous_format), None  # the tensor keeps its values here
         call = (self._library.reduce, (memory.data_ptr(), memory.numel(), kind, how, root))
-        return self._start([call], opts, [tensor], (memory,), (lambda: tensor.copy_(memory)) if is_copy else None)
+        return self._start([call], opts, [tensor], (memory,), finish)
 
     def allgather(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None) -> Work:
         """@param outputs a tensor for each rank, in a list of one"""
         del timeout
         what = "all_gather"
-        mine = readable(only(inputs, what), what)
-        all_of_them = list(outputs[0]) if isinstance(outputs[0], (list, tuple)) else list(outputs)
-        if len(all_of_them) != self._ranks:
-            raise ValueError(f"{what}: the list has {len(all_of_them)} tensors, and the group has {self._ranks} ranks")
-        check_same_type(all_of_them, mine.dtype, what)
+        mine = in_memory(only(inputs, what), what)
+        all_of_them = self._for_each_rank(outputs, mine.dtype, what)
         for tensor in all_of_them:
             check_is_here(tensor, what)
         _check_equal(what, all_of_them[self._rank].numel(), mine.numel(), "the tensor of this rank in the list is as long as "
@@ -306,35 +311,26 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
 
     def _gather_pairs(self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], opts: Any,
                       what: str) -> Work:
-        calls, keeps, copies = [], [], []
+        calls, pairs, keeps = [], [], []
         for output, tensor in zip(outputs, inputs):
             check_same_type([output], tensor.dtype, what)
             _check_equal(what, output.numel(), tensor.numel() * self._ranks, f"{self._ranks} ranks send {tensor.numel()} each")
-            memory, is_copy = writable(output, what)
-            mine = readable(tensor, what)
-            own_block = memory.data_ptr() + self._rank * bytes_of(mine)
-            if mine.data_ptr() == own_block or overlap(mine, memory):
+            memory = in_memory(output, what)
+            mine = in_memory(tensor, what)
+            if overlap(mine, memory):
                 mine = mine.clone()
             calls.append((self._library.all_gather, (mine.data_ptr(), bytes_of(mine), memory.data_ptr())))
-            keeps += [mine, memory]
-            if is_copy:
-                copies.append((output, memory))
+            keeps.append(mine)
+            pairs.append((output, memory))
 
-        def finish() -> None:
-            for output, memory in copies:
-                output.copy_(memory)
-
-        return self._start(calls, opts, outputs, tuple(keeps), finish if copies else None)
+        return self._start(calls, opts, outputs, (keeps, pairs), copying_back(*pairs))
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None) -> Work:
         """@param inputs a tensor for each rank, in a list of one"""
         del timeout
         what = "reduce_scatter"
         output = only(outputs, what)
-        blocks = list(inputs[0]) if isinstance(inputs[0], (list, tuple)) else list(inputs)
-        if len(blocks) != self._ranks:
-            raise ValueError(f"{what}: the list has {len(blocks)} tensors, and the group has {self._ranks} ranks")
-        check_same_type(blocks, output.dtype, what)
+        blocks = self._for_each_rank(inputs, output.dtype, what)
         for block in blocks:
             check_is_here(block, what)
         _check_equal(what, output.numel(), blocks[self._rank].numel(), "the output is as long as the tensor of this rank in "
@@ -368,34 +364,29 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def _scatter_pairs(self, outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor], operation: Any, opts: Any,
                        what: str) -> Work:
         reduction = reduction_of(operation, what)
-        calls, keeps, copies = [], [], []
+        calls, pairs, keeps = [], [], []
         for output, tensor in zip(outputs, inputs):
             check_same_type([output], tensor.dtype, what)
             _check_equal(what, tensor.numel(), output.numel() * self._ranks, f"a block of {output.numel()} for each of "
                          f"{self._ranks} ranks")
-            memory, is_copy = writable(output, what)
-            mine = readable(tensor, what)
+            memory = in_memory(output, what)
+            mine = in_memory(tensor, what)
             if overlap(mine, memory):
-                memory, is_copy = torch.empty_like(output, memory_format=torch.contiguous_format), True
+                memory = torch.empty_like(output, memory_format=torch.contiguous_format)
             kind, how = type_and_reduction(output, reduction, what)
             calls.append((self._library.reduce_scatter, (mine.data_ptr(), memory.data_ptr(), memory.numel(), kind, how)))
-            keeps += [mine, memory]
-            if is_copy:
-                copies.append((output, memory))
+            keeps.append(mine)
+            pairs.append((output, memory))
 
-        def finish() -> None:
-            for output, memory in copies:
-                output.copy_(memory)
-
-        return self._start(calls, opts, outputs, tuple(keeps), finish if copies else None)
+        return self._start(calls, opts, outputs, (keeps, pairs), copying_back(*pairs))
 
     def all_to_all_single(self, output: torch.Tensor, tensor: torch.Tensor, output_splits: Sequence[int] = (),
                           input_splits: Sequence[int] = (), opts: Any = None) -> Work:
         """@param output_splits rows from each rank @param input_splits rows to each rank; none: equal ones"""
         what = "all_to_all_single"
         check_same_type([output], tensor.dtype, what)
-        memory, is_copy = writable(output, what)
-        mine = readable(tensor, what)
+        memory = in_memory(output, what)
+        mine = in_memory(tensor, what)
         if overlap(mine, memory):
             mine = mine.clone()
         to_each = _splits(input_splits, tensor, self._ranks, what)
@@ -405,7 +396,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
             call: _Call = (self._library.all_to_all, (mine.data_ptr(), memory.data_ptr(), to_each[0]))
         else:
             call = (self._library.all_to_all_uneven, (mine.data_ptr(), _sizes(to_each), memory.data_ptr(), _sizes(from_each)))
-        return self._start([call], opts, [output], (mine, memory), (lambda: output.copy_(memory)) if is_copy else None)
+        return self._start([call], opts, [output], (mine, memory), copying_back((output, memory)))
 
     alltoall_base = all_to_all_single
 
@@ -428,17 +419,14 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """@param outputs on the rank that receives: a tensor for each rank, in a list of one; elsewhere empty"""
         del timeout
         what = "gather"
-        mine = readable(only(inputs, what), what)
-        root = opts if isinstance(opts, int) else 0 if opts is None else opts.rootRank
+        mine = in_memory(only(inputs, what), what)
+        root = _root_of(opts)
         if self._rank != root:
             if len(outputs) and len(outputs[0]):
                 raise ValueError(f"{what}: rank {self._rank} passes tensors for the result, which rank {root} receives")
             call = (self._library.gather, (mine.data_ptr(), bytes_of(mine), None, None, root))
             return self._start([call], opts, [], (mine,))
-        all_of_them = list(outputs[0]) if isinstance(outputs[0], (list, tuple)) else list(outputs)
-        if len(all_of_them) != self._ranks:
-            raise ValueError(f"{what}: the list has {len(all_of_them)} tensors, and the group has {self._ranks} ranks")
-        check_same_type(all_of_them, mine.dtype, what)
+        all_of_them = self._for_each_rank(outputs, mine.dtype, what)
         target = torch.empty(sum(tensor.numel() for tensor in all_of_them), dtype=mine.dtype)
         lengths = _sizes([bytes_of(tensor) for tensor in all_of_them])
         call = (self._library.gather, (mine.data_ptr(), bytes_of(mine), target.data_ptr(), addressof(lengths), root))
@@ -457,18 +445,15 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         del timeout
         what = "scatter"
         output = only(outputs, what)
-        root = opts if isinstance(opts, int) else 0 if opts is None else opts.rootRank
-        memory, is_copy = writable(output, what)
-        finish = (lambda: output.copy_(memory)) if is_copy else None
+        root = _root_of(opts)
+        memory = in_memory(output, what)
+        finish = copying_back((output, memory))
         if self._rank != root:
             if len(inputs) and len(inputs[0]):
                 raise ValueError(f"{what}: rank {self._rank} passes tensors to send, and rank {root} sends")
             call = (self._library.scatter, (None, None, memory.data_ptr(), bytes_of(memory), root))
             return self._start([call], opts, [output], (memory,), finish)
-        blocks = list(inputs[0]) if isinstance(inputs[0], (list, tuple)) else list(inputs)
-        if len(blocks) != self._ranks:
-            raise ValueError(f"{what}: the list has {len(blocks)} tensors, and the group has {self._ranks} ranks")
-        check_same_type(blocks, output.dtype, what)
+        blocks = self._for_each_rank(inputs, output.dtype, what)
         whole = joined(blocks)
         lengths = _sizes([bytes_of(block) for block in blocks])
         call = (self._library.scatter, (whole.data_ptr(), addressof(lengths), memory.data_ptr(), bytes_of(memory), root))
@@ -488,28 +473,28 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def send(self, tensors: Any, to: int, tag: int = 0) -> Work:
         """Sends to a rank of the group."""
         self._check_tag(tag, "send")
-        memory = readable(only(tensors, "send"), "send")
+        memory = in_memory(only(tensors, "send"), "send")
         return self._start([(self._library.send, (memory.data_ptr(), bytes_of(memory), to, tag))], None, [], (memory,))
 
     def recv(self, tensors: Any, source: int, tag: int = 0) -> Work:
         """Receives from a rank of the group."""
         self._check_tag(tag, "recv")
         tensor = only(tensors, "recv")
-        memory, is_copy = writable(tensor, "recv")
+        memory = in_memory(tensor, "recv")
         call = (self._library.receive, (memory.data_ptr(), bytes_of(memory), source, tag))
-        return self._start([call], None, [tensor], (memory,), (lambda: tensor.copy_(memory)) if is_copy else None)
+        return self._start([call], None, [tensor], (memory,), copying_back((tensor, memory)))
 
     def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
         """Receives from whichever rank sends first; the work's source_rank() says which."""
         self._check_tag(tag, "recv")
         tensor = only(tensors, "recv")
-        memory, is_copy = writable(tensor, "recv")
+        memory = in_memory(tensor, "recv")
         source, request = c_int(-1), c_uint64()
         with TURN:
             if self._library.receive_any(self._handle, memory.data_ptr(), bytes_of(memory), tag, byref(source),
                                          addressof(request)):
                 self._library.raise_last_error()
-        finish = (lambda: tensor.copy_(memory)) if is_copy else None
+        finish = copying_back((tensor, memory))
         return UnderWay().begin(self._handle, request, [tensor], (memory, source)).with_more((), finish, source)
 
     recvAnysource = recv_anysource

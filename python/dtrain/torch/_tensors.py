@@ -3,7 +3,7 @@
 """Tensors as the memory that dtrain/c_api.h takes."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch.distributed import ReduceOp
@@ -61,18 +61,25 @@ def check_is_here(tensor: Any, what: str) -> None:
                          "to_dense(), or DDP with sparse=False of the embedding")
 
 
-def readable(tensor: torch.Tensor, what: str) -> torch.Tensor:
-    """The tensor, or a copy of it with elements that follow one another in memory."""
+def in_memory(tensor: torch.Tensor, what: str) -> torch.Tensor:
+    """The tensor, or a copy of it with elements that follow one another in memory; where that is written, copying_back()
+    brings it into the tensor."""
     check_is_here(tensor, what)
     return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
-def writable(tensor: torch.Tensor, what: str) -> Tuple[torch.Tensor, bool]:
-    """Memory for a result of the tensor's shape: its own, or (True) a copy that has to be copied back."""
-    check_is_here(tensor, what)
-    if tensor.is_contiguous():
-        return tensor, False
-    return tensor.contiguous(), True
+def copying_back(*pairs: Tuple[torch.Tensor, torch.Tensor]) -> Optional[Callable[[], None]]:
+    """What brings results into tensors whose memory is another one; None: each tensor is its own memory.
+    @param pairs a tensor, and the memory that was written"""
+    copies = [(tensor, memory) for tensor, memory in pairs if tensor is not memory]
+    if not copies:
+        return None
+
+    def copy() -> None:
+        for tensor, memory in copies:
+            tensor.copy_(memory)
+
+    return copy
 
 
 def bytes_of(tensor: torch.Tensor) -> int:
