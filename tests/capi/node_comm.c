@@ -13,15 +13,7 @@
 
 #include <dtrain/c_api.h>
 
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            fprintf(stderr, "rank %d: %s:%d: %s; last error: %s\n", rank, __FILE__, __LINE__, \
-                    #condition, dtrain_last_error()->message);                               \
-            exit(1);                                                                         \
-        }                                                                                    \
-    } while (0)
-#define OK(call) CHECK((call) == DTRAIN_OK)
+#include "check.h"
 
 enum { size = 3, length = 100000 };
 
