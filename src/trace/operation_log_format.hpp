@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// The file in which a process keeps its last operations: mapped by the process that writes it, so that it is
+/// complete even after SIGKILL, and read by the worker of its rank. All of it is of one machine: integers are
+/// the machine's own, times are nanoseconds of CLOCK_MONOTONIC.
+namespace dtrain::trace {
+
+/// The folder that a worker gives its program; each of the program's processes writes <pid>.operations there.
+inline constexpr const char* operation_log_variable = "DTRAIN_OPERATION_LOG";
+inline constexpr const char* operation_log_suffix = ".operations";
+
+inline constexpr std::array<char, 8> log_magic{'D', 'T', 'O', 'P', 'L', 'O', 'G', '1'};
+
+inline constexpr std::size_t log_entries = 1024;  // a power of two
+inline constexpr std::size_t log_groups = 256;
+inline constexpr std::size_t log_members = 8192;
+inline constexpr std::size_t log_texts = 1024;
+inline constexpr std::size_t log_text_bytes = 96;
+
+enum class OperationKind : std::uint8_t {
+    collective,   ///< each rank of the group calls it
+    send,         ///< to `peer`
+    receive,      ///< from `peer`
+    receive_any,  ///< from whichever rank has sent
+    other,        ///< waits for something that is none of these
+};
+
+/// An operation. Written by one thread at a time.
+struct LogEntry {
+    /// Twice the operation's ticket; one more while the fields below are being written.
+    std::atomic<std::uint64_t> version;
+    std::uint64_t number;  ///< collective: the how-manieth of its group, from 1 on; else 0
+    std::uint64_t count;   ///< elements
+    std::int64_t begin_ns;
+    std::atomic<std::int64_t> wait_ns;  ///< since when a thread waits for it; 0: none does
+    std::atomic<std::int64_t> end_ns;   ///< 0: it goes on
+    std::uint16_t group;                ///< index of a LogGroup
+    std::uint16_t name;                 ///< this and the next three are indices of texts; 0: none
+    std::uint16_t type;
+    std::uint16_t reduction;
+    std::uint16_t source;  ///< the line of the program that called it, "train.py:88"
+    OperationKind kind;
+    std::int32_t peer;  ///< root, destination or source, as a rank of the group; -1: none
+    std::int32_t tag;
+};
+
+/// A communicator or process group.
+struct LogGroup {
+    std::uint16_t name;  ///< index of a text; the same in all ranks of the group
+    std::int32_t rank;   ///< this process's, in the group
+    std::int32_t size;
+    std::int32_t first_member;  ///< index into the members; -1: they are the job's first `size` ranks
+};
+
+struct OperationLogFile {
+    std::array<char, 8> magic;
+    std::int32_t pid;
+    std::atomic<std::uint64_t> begun;      ///< operations; the last ticket
+    std::atomic<std::uint64_t> completed;  ///< operations that have ended
+    std::atomic<std::uint32_t> groups_used;
+    std::atomic<std::uint32_t> members_used;
+    std::atomic<std::uint32_t> texts_used;
+    std::array<LogGroup, log_groups> groups;
+    std::array<std::int32_t, log_members> members;                  ///< ranks of the job
+    std::array<std::array<char, log_text_bytes>, log_texts> texts;  ///< end with a zero
+    std::array<LogEntry, log_entries> entries;                      ///< of ticket t: entry t % log_entries
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace dtrain::trace
