@@ -24,6 +24,9 @@ inline constexpr std::size_t log_members = 8192;
 inline constexpr std::size_t log_texts = 1024;
 inline constexpr std::size_t log_text_bytes = 96;
 
+/// LogEntry::count where ranks may have different ones, or nobody knows.
+inline constexpr std::uint64_t unknown_count = UINT64_MAX;
+
 enum class OperationKind : std::uint8_t {
     collective,   ///< each rank of the group calls it
     send,         ///< to `peer`
@@ -37,7 +40,7 @@ struct LogEntry {
     /// Twice the operation's ticket; one more while the fields below are being written.
     std::atomic<std::uint64_t> version;
     std::uint64_t number;  ///< collective: the how-manieth of its group, from 1 on; else 0
-    std::uint64_t count;   ///< elements
+    std::uint64_t count;   ///< elements; or unknown_count
     std::int64_t begin_ns;
     std::atomic<std::int64_t> wait_ns;  ///< since when a thread waits for it; 0: none does
     std::atomic<std::int64_t> end_ns;   ///< 0: it goes on

@@ -1,0 +1,360 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/hang_diagnosis.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.hpp"
+#include "trace/sequence_fault.hpp"
+#include "trace/stack_reading.hpp"
+#include "trace/wait_graph.hpp"
+
+namespace dtrain::trace {
+namespace {
+
+using Cause = HangDiagnosis::Cause;
+
+constexpr std::size_t described_culprits = 3;
+
+/// "0-3,7".
+std::string list_of(std::vector<int> ranks) {
+    std::ranges::sort(ranks);
+    std::string out;
+    for (std::size_t begin = 0; begin < ranks.size();) {
+        auto end = begin;
+        while (end + 1 < ranks.size() && ranks[end + 1] == ranks[end] + 1) ++end;
+        if (!out.empty()) out += ",";
+        out += end == begin       ? fmt::format("{}", ranks[begin])
+               : end == begin + 1 ? fmt::format("{},{}", ranks[begin], ranks[end])
+                                  : fmt::format("{}-{}", ranks[begin], ranks[end]);
+        begin = end + 1;
+    }
+    return out;
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+    return ranks.size() == 1 ? fmt::format("rank {}", ranks.front())
+                             : fmt::format("ranks [{}]", list_of(ranks));
+}
+
+std::string arguments_of(const Operation& operation) {
+    std::vector<std::string> parts;
+    if (operation.count && operation.type.empty()) parts.push_back(fmt::format("{}", *operation.count));
+    if (operation.count && !operation.type.empty())
+        parts.push_back(fmt::format("{} x {}", operation.type, *operation.count));
+    if (!operation.count && !operation.type.empty()) parts.push_back(operation.type);
+    if (!operation.reduction.empty()) parts.push_back(operation.reduction);
+    if (operation.kind == OperationKind::collective && operation.peer >= 0)
+        parts.push_back(fmt::format("root {}", operation.peer));
+    if (operation.kind != OperationKind::collective && operation.tag != 0)
+        parts.push_back(fmt::format("tag {}", operation.tag));
+    return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+}
+
+class Diagnosis {
+  public:
+    explicit Diagnosis(const std::vector<RankState>& states)
+        : states_(states), blocked_(blocked_ranks(states)) {}
+
+    HangDiagnosis result() const {
+        HangDiagnosis out;
+        if (const auto stopped = ranks_that(Activity::is_stopped); !stopped.empty())
+            out = of_ranks(Cause::stopped, stopped);
+        else if (const auto fault = first_sequence_fault(states_))
+            out = of_fault(*fault);
+        else if (const auto awaited = awaited_by_all(blocked_); !awaited.empty())
+            out = of_awaited(awaited);
+        else if (const auto circle = circle_of(blocked_); !circle.empty())
+            out = of_circle(circle);
+        else if (!blocked_.empty())
+            out = of_exchange();
+        else
+            out = of_nothing_known();
+        out.waiting = waiting_but(out.culprits, awaited_text(out));
+        return out;
+    }
+
+  private:
+    const RankState& state(int rank) const {
+        static const RankState none;
+        const auto found = std::ranges::find(states_, rank, &RankState::rank);
+        return found == states_.end() ? none : *found;
+    }
+
+    const BlockedRank* blocked(int rank) const {
+        const auto found = std::ranges::find(blocked_, rank, &BlockedRank::rank);
+        return found == blocked_.end() ? nullptr : &*found;
+    }
+
+    std::string named(int rank) const { return fmt::format("rank {} on {}", rank, state(rank).host); }
+
+    std::vector<int> ranks_that(Activity activity) const {
+        std::vector<int> ranks;
+        for (const auto& each : states_)
+            if (each.activity == activity) ranks.push_back(each.rank);
+        return ranks;
+    }
+
+    /// The operation that most ranks wait in for this one; null: none.
+    const Operation* awaited_from(int rank) const {
+        std::map<std::string, std::pair<int, const Operation*>> waits;
+        for (const auto& each : blocked_)
+            if (std::ranges::find(each.waits_for, rank) != each.waits_for.end()) {
+                auto& [count, operation] = waits[to_text(each.operation)];
+                ++count;
+                operation = &each.operation;
+            }
+        const auto most =
+            std::ranges::max_element(waits, {}, [](const auto& wait) { return wait.second.first; });
+        return most == waits.end() ? nullptr : most->second.second;
+    }
+
+    /// "has not called all_reduce 17 of world", "has not sent what rank 0 receives".
+    std::string what_is_missing(int rank) const {
+        const auto* const operation = awaited_from(rank);
+        if (operation == nullptr) return {};
+        switch (operation->kind) {
+            case OperationKind::send:
+                return fmt::format("does not receive what is sent to it by {}", to_text(*operation));
+            case OperationKind::receive:
+            case OperationKind::receive_any:
+                return fmt::format("has not sent what is waited for in {}", to_text(*operation));
+            default:
+                return operation->number == 0 ? fmt::format("is not in {}", to_text(*operation))
+                                              : fmt::format("has not called {}", to_text(*operation));
+        }
+    }
+
+    std::string place(int rank) const {
+        const auto& of = state(rank);
+        const auto call = program_call(of.stack);
+        const auto phase = phase_of(of.stack);
+        const auto* const does = of.activity == Activity::computes ? "computes" : "sleeps";
+        if (call.empty() && of.activity == Activity::unknown) return "";
+        const auto verb = phase.empty() ? std::string(does) : phase;
+        return call.empty() ? verb : fmt::format("{} in {}", verb, call);
+    }
+
+    std::string sentence_of(int rank) const {
+        const auto missing = what_is_missing(rank);
+        const auto& of = state(rank);
+        switch (of.activity) {
+            case Activity::has_ended:
+                return fmt::format("{} has ended{}{}", named(rank), missing.empty() ? "" : ": it ", missing);
+            case Activity::is_stopped:
+                return fmt::format("{} is stopped by a signal (\"kill -CONT {}\" there lets it go on){}{}",
+                                   named(rank), of.pid, missing.empty() ? "" : ": it ", missing);
+            case Activity::is_in_kernel:
+                return fmt::format("{} waits for the system{}{}{}", named(rank),
+                                   of.file.empty() ? "" : ", for ", of.file,
+                                   missing.empty() ? "" : ": it " + missing);
+            default: {
+                const auto where = place(rank);
+                if (missing.empty()) return fmt::format("{} {}", named(rank), where);
+                return fmt::format("{} {}{}{}", named(rank), missing, where.empty() ? "" : ": it ", where);
+            }
+        }
+    }
+
+    HangDiagnosis of_ranks(Cause cause, const std::vector<int>& ranks) const {
+        std::vector<std::string> sentences;
+        for (const int rank : ranks) {
+            if (sentences.size() == described_culprits) {
+                sentences.push_back(fmt::format("and {} more", ranks.size() - described_culprits));
+                break;
+            }
+            sentences.push_back(sentence_of(rank));
+        }
+        return {.cause = cause,
+                .culprits = ranks,
+                .culprit = fmt::format("{}", fmt::join(sentences, "; ")),
+                .waiting = {}};
+    }
+
+    HangDiagnosis of_awaited(std::vector<int> awaited) const {
+        const auto with = [&](Activity activity) {
+            std::vector<int> ranks;
+            for (const int rank : awaited)
+                if (state(rank).activity == activity) ranks.push_back(rank);
+            return ranks;
+        };
+        if (const auto ended = with(Activity::has_ended); !ended.empty())
+            return of_ranks(Cause::has_ended, ended);
+        if (const auto kernel = with(Activity::is_in_kernel); !kernel.empty())
+            return of_ranks(Cause::in_kernel, kernel);
+        return of_ranks(Cause::absent, awaited);
+    }
+
+    HangDiagnosis of_circle(const std::vector<int>& circle) const {
+        // Without records, ranks that are in different calls look as if each waited for the others.
+        const bool of_stacks = blocked(circle.front())->operation.number == 0 &&
+                               blocked(circle.front())->operation.kind == OperationKind::collective;
+        if (of_stacks) return of_fewest();
+        if (const auto found = of_unusual_call()) return *found;
+        std::vector<std::string> parts;
+        for (const int rank : circle)
+            parts.push_back(fmt::format("{} waits in {}{}", named(rank), to_text(blocked(rank)->operation),
+                                        blocked(rank)->waits_for.size() == 1
+                                            ? fmt::format(" for rank {}", blocked(rank)->waits_for.front())
+                                            : ""));
+        return {.cause = Cause::circle,
+                .culprits = circle,
+                .culprit = fmt::format("ranks wait for each other: {}", fmt::join(parts, "; ")),
+                .waiting = {}};
+    }
+
+    /// If one rank alone waits in another operation than always before at that point.
+    std::optional<HangDiagnosis> of_unusual_call() const {
+        std::vector<std::pair<int, Operation>> unusual;
+        for (const auto& each : blocked_)
+            if (auto usual = usual_instead_of_last(state(each.rank)))
+                unusual.emplace_back(each.rank, std::move(*usual));
+        if (unusual.size() != 1) return std::nullopt;
+        auto [rank, usual] = unusual.front();
+        usual.number = 0;
+        return HangDiagnosis{.cause = Cause::sequence,
+                             .culprits = {rank},
+                             .culprit = fmt::format("{} skipped {}: it called {}", named(rank),
+                                                    to_text(usual), to_text(blocked(rank)->operation)),
+                             .waiting = {}};
+    }
+
+    /// Ranks in the call that the fewest are in.
+    HangDiagnosis of_fewest() const {
+        std::map<std::string, std::vector<int>> calls;
+        for (const auto& each : blocked_) calls[to_text(each.operation)].push_back(each.rank);
+        const auto fewest =
+            std::ranges::min_element(calls, {}, [](const auto& call) { return call.second.size(); });
+        return {.cause = Cause::sequence,
+                .culprits = fewest->second,
+                .culprit = fmt::format(
+                    "{} {} in {}, where the others are not",
+                    fewest->second.size() == 1 ? named(fewest->second.front()) : ranks_text(fewest->second),
+                    fewest->second.size() == 1 ? "is" : "are", fewest->first),
+                .waiting = {}};
+    }
+
+    HangDiagnosis of_fault(const SequenceFault& fault) const {
+        const auto who =
+            fault.culprits.size() == 1 ? named(fault.culprits.front()) : ranks_text(fault.culprits);
+        auto sentence = [&] {
+            switch (fault.kind) {
+                case SequenceFault::Kind::skipped:
+                    return fmt::format("{} skipped {}: it called {}", who, to_text(fault.expected),
+                                       to_text(fault.called));
+                case SequenceFault::Kind::reordered:
+                    return fmt::format("{} called {} before {}, the others after it", who,
+                                       to_text(fault.called), to_text(fault.expected));
+                case SequenceFault::Kind::differs:
+                    return fmt::format("{} called {} where {} called {}", who, to_text(fault.called),
+                                       ranks_text(fault.others), to_text(fault.expected));
+                case SequenceFault::Kind::unclear:
+                    break;
+            }
+            return fmt::format("{} called {}, and {} called {}", who, to_text(fault.called),
+                               ranks_text(fault.others), to_text(fault.expected));
+        }();
+        auto culprits = fault.culprits;
+        if (fault.kind == SequenceFault::Kind::unclear)
+            culprits.insert(culprits.end(), fault.others.begin(), fault.others.end());
+        return {.cause = Cause::sequence,
+                .culprits = std::move(culprits),
+                .culprit = std::move(sentence),
+                .waiting = {}};
+    }
+
+    HangDiagnosis of_exchange() const {
+        const auto& first = blocked_.front();
+        return {
+            .cause = first.waits_for.empty() && first.operation.number > 0 ? Cause::exchange : Cause::unknown,
+            .culprits = {},
+            .culprit =
+                first.operation.number > 0
+                    ? fmt::format("every rank has called {}, and it does not end", to_text(first.operation))
+                    : fmt::format("{} in {}, and nothing tells for whom",
+                                  blocked_.size() == 1 ? "a rank waits" : "all wait",
+                                  to_text(first.operation)),
+            .waiting = {}};
+    }
+
+    /// No rank waits for another as far as one sees: where each is.
+    HangDiagnosis of_nothing_known() const {
+        std::map<std::string, std::vector<int>> places;
+        for (const auto& each : states_)
+            if (each.activity != Activity::has_ended)
+                if (auto where = place(each.rank); !where.empty()) places[where].push_back(each.rank);
+        std::vector<std::string> parts;
+        for (const auto& [where, ranks] : places)
+            parts.push_back(fmt::format("{}: {}", ranks_text(ranks), where));
+        return {.cause = Cause::unknown,
+                .culprits = {},
+                .culprit = parts.empty() ? "nothing tells where its ranks are"
+                                         : fmt::format("{}", fmt::join(parts, "; ")),
+                .waiting = {}};
+    }
+
+    /// The operation that the sentence about the culprit ends with, if it is what others wait in; else "".
+    std::string awaited_text(const HangDiagnosis& found) const {
+        const bool names_it = found.culprits.size() == 1 && found.cause != Cause::sequence;
+        const auto* const operation = names_it ? awaited_from(found.culprits.front()) : nullptr;
+        return operation == nullptr ? std::string() : to_text(*operation);
+    }
+
+    std::vector<std::string> waiting_but(const std::vector<int>& culprits,
+                                         const std::string& named_before) const {
+        std::map<std::string, std::pair<std::vector<int>, std::chrono::milliseconds>> waits;
+        for (const auto& each : blocked_) {
+            if (std::ranges::find(culprits, each.rank) != culprits.end()) continue;
+            auto& [ranks, longest] = waits[to_text(each.operation)];
+            ranks.push_back(each.rank);
+            longest = std::max(longest, each.operation.waited.value_or(std::chrono::milliseconds(0)));
+        }
+        std::vector<std::pair<std::size_t, std::string>> sorted;
+        for (const auto& [text, wait] : waits)
+            sorted.emplace_back(
+                wait.first.size(),
+                fmt::format(
+                    "{} {} in {}{}", ranks_text(wait.first), wait.first.size() == 1 ? "waits" : "wait",
+                    text == named_before ? "it" : text,
+                    wait.second.count() > 0
+                        ? fmt::format(" for {:.0f} s", static_cast<double>(wait.second.count()) / 1000)
+                        : ""));
+        std::ranges::stable_sort(sorted, std::ranges::greater(), &std::pair<std::size_t, std::string>::first);
+        std::vector<std::string> lines;
+        for (auto& [count, line] : sorted) lines.push_back(std::move(line));
+        return lines;
+    }
+
+    const std::vector<RankState>& states_;
+    std::vector<BlockedRank> blocked_;
+};
+
+}  // namespace
+
+std::string to_text(const Operation& operation) {
+    auto text = operation.name;
+    if (operation.number > 0) text += fmt::format(" {}", operation.number);
+    if (operation.kind == OperationKind::send) text += fmt::format(" to rank {}", operation.peer);
+    if (operation.kind == OperationKind::receive) text += fmt::format(" from rank {}", operation.peer);
+    if (operation.kind == OperationKind::receive_any) text += " from any rank";
+    text += arguments_of(operation);
+    if (!operation.group.empty()) text += " of " + operation.group;
+    if (!operation.source.empty()) text += " at " + operation.source;
+    return text;
+}
+
+std::string HangDiagnosis::line() const {
+    return waiting.empty() ? culprit : fmt::format("{}; {}", culprit, waiting.front());
+}
+
+HangDiagnosis diagnose_hang(const std::vector<RankState>& states) {
+    return Diagnosis(states).result();
+}
+
+}  // namespace dtrain::trace

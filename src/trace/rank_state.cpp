@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/rank_state.hpp"
+
+#include "base/json_text.hpp"
+
+namespace dtrain::trace {
+namespace {
+
+using nlohmann::json;
+
+json json_of(const Operation& operation) {
+    return {static_cast<int>(operation.kind),
+            operation.group,
+            operation.number,
+            operation.name,
+            operation.type,
+            operation.reduction,
+            operation.source,
+            operation.count ? json(*operation.count) : json(nullptr),
+            operation.peer,
+            operation.tag,
+            operation.has_ended,
+            operation.waited ? json(operation.waited->count()) : json(nullptr)};
+}
+
+Operation operation_of(const json& fields) {
+    Operation operation;
+    operation.kind = static_cast<OperationKind>(fields.at(0).get<int>());
+    fields.at(1).get_to(operation.group);
+    fields.at(2).get_to(operation.number);
+    fields.at(3).get_to(operation.name);
+    fields.at(4).get_to(operation.type);
+    fields.at(5).get_to(operation.reduction);
+    fields.at(6).get_to(operation.source);
+    if (!fields.at(7).is_null()) operation.count = fields.at(7).get<std::uint64_t>();
+    fields.at(8).get_to(operation.peer);
+    fields.at(9).get_to(operation.tag);
+    fields.at(10).get_to(operation.has_ended);
+    if (!fields.at(11).is_null())
+        operation.waited = std::chrono::milliseconds(fields.at(11).get<std::int64_t>());
+    return operation;
+}
+
+}  // namespace
+
+std::string to_json(const RankState& state) {
+    auto groups = json::array();
+    for (const auto& group : state.groups)
+        groups.push_back({group.name, group.last_number, group.size, group.members});
+    auto operations = json::array();
+    for (const auto& operation : state.operations) operations.push_back(json_of(operation));
+    return dumped({{"rank", state.rank},
+                   {"host", state.host},
+                   {"pid", state.pid},
+                   {"activity", static_cast<int>(state.activity)},
+                   {"file", state.file},
+                   {"stack", state.stack},
+                   {"groups", std::move(groups)},
+                   {"operations", std::move(operations)}});
+}
+
+std::optional<RankState> parse_rank_state(std::string_view text) {
+    return read_json(text, [](const json& fields) {
+        RankState state;
+        fields.at("rank").get_to(state.rank);
+        fields.at("host").get_to(state.host);
+        fields.at("pid").get_to(state.pid);
+        state.activity = static_cast<Activity>(fields.at("activity").get<int>());
+        fields.at("file").get_to(state.file);
+        fields.at("stack").get_to(state.stack);
+        for (const auto& group : fields.at("groups"))
+            state.groups.push_back({.name = group.at(0).get<std::string>(),
+                                    .last_number = group.at(1).get<std::uint64_t>(),
+                                    .members = group.at(3).get<std::vector<int>>(),
+                                    .size = group.at(2).get<int>()});
+        for (const auto& operation : fields.at("operations"))
+            state.operations.push_back(operation_of(operation));
+        return state;
+    });
+}
+
+}  // namespace dtrain::trace

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/operation_log_format.hpp"
+
+namespace dtrain::trace {
+
+/// An operation of a rank, when its worker looked.
+struct Operation {
+    OperationKind kind = OperationKind::collective;
+    std::string group = {};      ///< name of the communicator or process group
+    std::uint64_t number = 0;    ///< collective: the how-manieth of its group; else 0
+    std::string name = {};       ///< "all_reduce"
+    std::string type = {};       ///< of elements, "float32"; "": unknown
+    std::string reduction = {};  ///< "sum"; "": none
+    std::string source = {};     ///< the program's line that called it, "train.py:88"; "": unknown
+    std::optional<std::uint64_t> count = {};  ///< elements; none: unknown, or each rank may have another one
+    int peer = -1;                            ///< root, destination or source, as a rank of the job; -1: none
+    int tag = 0;
+    bool has_ended = false;
+    std::optional<std::chrono::milliseconds> waited =
+        {};  ///< how long the rank had waited for it; none: it did not
+
+    friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+/// A communicator or process group that a rank is in.
+struct Group {
+    std::string name = {};
+    std::uint64_t last_number = 0;  ///< of the rank's last collective operation there; 0: none
+    std::vector<int> members = {};  ///< ranks of the job; empty: its first `size` ranks
+    int size = 0;
+
+    friend bool operator==(const Group&, const Group&) = default;
+};
+
+/// What a rank's processes did when its worker looked.
+enum class Activity {
+    unknown,
+    sleeps,        ///< used no processor
+    computes,      ///< used the processor
+    is_stopped,    ///< by a signal such as SIGSTOP
+    is_in_kernel,  ///< in an uninterruptible system call (state D)
+    has_ended,
+};
+
+/// What is known of a rank of a job that may hang.
+struct RankState {
+    int rank = 0;
+    std::string host = {};
+    int pid = 0;
+    Activity activity = Activity::unknown;
+    std::string file = {};  ///< that an uninterruptible system call is about; "": unknown
+    /// Calls of the main thread, the innermost first: "all_reduce (distributed_c10d.py:2700)".
+    std::vector<std::string> stack = {};
+    std::vector<Group> groups = {};
+    std::vector<Operation> operations = {};  ///< the last of each group, the oldest first, and all that go on
+
+    friend bool operator==(const RankState&, const RankState&) = default;
+};
+
+/// As JSON on one line.
+std::string to_json(const RankState& state);
+/// Nothing if the text is no such state.
+std::optional<RankState> parse_rank_state(std::string_view text);
+
+}  // namespace dtrain::trace

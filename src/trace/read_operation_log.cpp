@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/read_operation_log.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <memory>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <system_error>
+
+#include "base/files.hpp"
+#include "base/process_tree.hpp"
+#include "base/text.hpp"
+
+namespace dtrain::trace {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::size_t reported_of_a_group = 6;  // collectives that have ended
+constexpr std::size_t max_reported = 24;
+constexpr std::size_t max_members = 64;
+
+/// A file that another process writes, mapped for reading.
+class MappedLog {
+  public:
+    explicit MappedLog(const fs::path& path) {
+        const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        struct stat info {};
+        if (!file.valid() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+            static_cast<std::size_t>(info.st_size) < sizeof(OperationLogFile))
+            return;
+        void* const memory = ::mmap(nullptr, sizeof(OperationLogFile), PROT_READ, MAP_SHARED, file.get(), 0);
+        if (memory == MAP_FAILED) return;
+        log_ = static_cast<const OperationLogFile*>(memory);
+        if (log_->magic != log_magic) unmap();
+    }
+    MappedLog(const MappedLog&) = delete;
+    MappedLog& operator=(const MappedLog&) = delete;
+    ~MappedLog() { unmap(); }
+
+    const OperationLogFile* get() const { return log_; }
+
+  private:
+    void unmap() {
+        if (log_ != nullptr) ::munmap(const_cast<OperationLogFile*>(log_), sizeof(OperationLogFile));
+        log_ = nullptr;
+    }
+
+    const OperationLogFile* log_ = nullptr;
+};
+
+/// An entry's fields, copied while nobody wrote them.
+struct EntryCopy {
+    std::uint64_t ticket = 0;
+    std::uint64_t number = 0;
+    std::uint64_t count = 0;
+    std::int64_t wait_ns = 0;
+    std::int64_t end_ns = 0;
+    std::uint16_t group = 0;
+    std::uint16_t name = 0;
+    std::uint16_t type = 0;
+    std::uint16_t reduction = 0;
+    std::uint16_t source = 0;
+    OperationKind kind = OperationKind::other;
+    std::int32_t peer = -1;
+    std::int32_t tag = 0;
+
+    bool goes_on() const { return end_ns == 0; }
+};
+
+std::optional<EntryCopy> copy_of(const LogEntry& entry) {
+    const auto version = entry.version.load(std::memory_order_acquire);
+    if (version == 0 || version % 2 == 1) return std::nullopt;
+    const EntryCopy copy{.ticket = version / 2,
+                         .number = entry.number,
+                         .count = entry.count,
+                         .wait_ns = entry.wait_ns.load(std::memory_order_relaxed),
+                         .end_ns = entry.end_ns.load(std::memory_order_relaxed),
+                         .group = entry.group,
+                         .name = entry.name,
+                         .type = entry.type,
+                         .reduction = entry.reduction,
+                         .source = entry.source,
+                         .kind = entry.kind,
+                         .peer = entry.peer,
+                         .tag = entry.tag};
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (entry.version.load(std::memory_order_relaxed) != version) return std::nullopt;
+    return copy;
+}
+
+std::vector<EntryCopy> entries_of(const OperationLogFile& log) {
+    std::vector<EntryCopy> entries;
+    for (const auto& entry : log.entries)
+        if (const auto copy = copy_of(entry)) entries.push_back(*copy);
+    std::ranges::sort(entries, {}, &EntryCopy::ticket);
+    return entries;
+}
+
+std::string text_of(const OperationLogFile& log, std::size_t index) {
+    if (index == 0 || index >= std::min<std::size_t>(log.texts_used.load(), log_texts)) return {};
+    const auto& text = log.texts[index];
+    return {text.data(), ::strnlen(text.data(), text.size())};
+}
+
+/// Of a group that the file has.
+struct GroupInfo {
+    Group group;
+    bool has_members = false;  ///< a rank of the group is not its number in the job
+    std::int32_t first_member = -1;
+};
+
+std::vector<GroupInfo> groups_of(const OperationLogFile& log) {
+    std::vector<GroupInfo> groups;
+    const auto used = std::min<std::size_t>(log.groups_used.load(std::memory_order_acquire), log_groups);
+    for (std::size_t index = 0; index < used; ++index) {
+        const auto& from = log.groups[index];
+        GroupInfo info{.group = {.name = text_of(log, from.name), .size = from.size},
+                       .first_member = from.first_member};
+        const auto size = static_cast<std::size_t>(std::max(0, from.size));
+        info.has_members =
+            from.first_member >= 0 && static_cast<std::size_t>(from.first_member) + size <= log_members;
+        if (info.has_members && size <= max_members)
+            info.group.members.assign(log.members.begin() + from.first_member,
+                                      log.members.begin() + from.first_member + from.size);
+        groups.push_back(std::move(info));
+    }
+    return groups;
+}
+
+int job_rank(const OperationLogFile& log, const GroupInfo& group, int rank) {
+    if (rank < 0 || rank >= group.group.size || !group.has_members) return rank;
+    return log.members[static_cast<std::size_t>(group.first_member + rank)];
+}
+
+Operation operation_of(const OperationLogFile& log, const EntryCopy& entry,
+                       const std::vector<GroupInfo>& groups, nanoseconds now) {
+    Operation out{.kind = entry.kind,
+                  .number = entry.number,
+                  .name = text_of(log, entry.name),
+                  .type = text_of(log, entry.type),
+                  .reduction = text_of(log, entry.reduction),
+                  .source = text_of(log, entry.source),
+                  .peer = entry.peer,
+                  .tag = entry.tag,
+                  .has_ended = !entry.goes_on()};
+    if (entry.count != unknown_count) out.count = entry.count;
+    if (entry.group < groups.size()) {
+        out.group = groups[entry.group].group.name;
+        out.peer = job_rank(log, groups[entry.group], entry.peer);
+    }
+    if (entry.goes_on() && entry.wait_ns != 0)
+        out.waited = std::chrono::duration_cast<milliseconds>(now - nanoseconds(entry.wait_ns));
+    return out;
+}
+
+/// The last that ended of each group, and what goes on.
+std::vector<EntryCopy> worth_reporting(const std::vector<EntryCopy>& entries) {
+    std::map<std::uint16_t, std::size_t> taken;
+    std::vector<EntryCopy> out;
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+        const bool waits = entry->goes_on() && entry->wait_ns != 0;
+        const bool is_recent =
+            entry->kind == OperationKind::collective && taken[entry->group]++ < reported_of_a_group;
+        if (waits || (out.size() < max_reported && (entry->goes_on() || is_recent))) out.push_back(*entry);
+    }
+    std::ranges::reverse(out);
+    return out;
+}
+
+bool runs(int pid) {
+    const auto stat = stat_of(pid);
+    return stat && !stat->ended;
+}
+
+std::vector<fs::path> log_files(const fs::path& folder, bool of_running) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        const auto& path = entry.path();
+        if (path.extension() != operation_log_suffix) continue;
+        const auto pid = parse_int(path.stem().string());
+        if (pid && (!of_running || runs(*pid))) files.push_back(path);
+    }
+    std::ranges::sort(files);
+    return files;
+}
+
+}  // namespace
+
+std::optional<ProcessOperations> read_operation_log(const fs::path& file, nanoseconds now) {
+    const MappedLog mapped(file);
+    if (mapped.get() == nullptr) return std::nullopt;
+    const auto& log = *mapped.get();
+    const auto entries = entries_of(log);
+    auto groups = groups_of(log);
+    for (const auto& entry : entries)
+        if (entry.kind == OperationKind::collective && entry.group < groups.size()) {
+            auto& last = groups[entry.group].group.last_number;
+            last = std::max(last, entry.number);
+        }
+    ProcessOperations out{.pid = log.pid, .completed = log.completed.load()};
+    for (const auto& entry : worth_reporting(entries))
+        out.operations.push_back(operation_of(log, entry, groups, now));
+    for (auto& info : groups) out.groups.push_back(std::move(info.group));
+    return out;
+}
+
+OperationProgress operation_progress(const fs::path& folder, nanoseconds now) {
+    OperationProgress out;
+    for (const auto& file : log_files(folder, true)) {
+        const MappedLog mapped(file);
+        if (mapped.get() == nullptr) continue;
+        out.any = true;
+        out.completed += mapped.get()->completed.load();
+        for (const auto& entry : mapped.get()->entries) {
+            const auto copy = copy_of(entry);
+            if (!copy || !copy->goes_on() || copy->wait_ns == 0) continue;
+            const auto waited = std::chrono::duration_cast<milliseconds>(now - nanoseconds(copy->wait_ns));
+            out.waited = std::max(out.waited.value_or(milliseconds(0)), waited);
+        }
+    }
+    return out;
+}
+
+std::vector<ProcessOperations> read_operation_logs(const fs::path& folder, nanoseconds now) {
+    auto files = log_files(folder, true);
+    if (files.empty()) files = log_files(folder, false);
+    std::vector<ProcessOperations> out;
+    for (const auto& file : files)
+        if (auto operations = read_operation_log(file, now)) out.push_back(std::move(*operations));
+    return out;
+}
+
+}  // namespace dtrain::trace

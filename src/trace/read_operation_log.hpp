@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "trace/operation_log_format.hpp"
+#include "trace/rank_state.hpp"
+
+namespace dtrain::trace {
+
+/// What a process has left in its file; of a process that runs, at this moment.
+struct ProcessOperations {
+    int pid = 0;
+    std::uint64_t completed = 0;  ///< operations since the process started
+    std::vector<Group> groups = {};
+    std::vector<Operation> operations = {};  ///< as in RankState
+};
+
+/// @param now by CLOCK_MONOTONIC, since the start of the machine
+/// @returns nothing if the file is none, or not complete
+std::optional<ProcessOperations> read_operation_log(const std::filesystem::path& file,
+                                                    std::chrono::nanoseconds now);
+
+/// How a rank's processes go on, cheap enough for each sample.
+struct OperationProgress {
+    std::uint64_t completed = 0;  ///< operations of all processes
+    /// The longest that any of them has waited for an operation that has not ended.
+    std::optional<std::chrono::milliseconds> waited = {};
+    bool any = false;  ///< any process has a log
+};
+
+/// @param folder that DTRAIN_OPERATION_LOG names; files of processes that have ended do not count
+OperationProgress operation_progress(const std::filesystem::path& folder, std::chrono::nanoseconds now);
+
+/// The logs of the processes that run, and of those that have ended if none runs.
+std::vector<ProcessOperations> read_operation_logs(const std::filesystem::path& folder,
+                                                   std::chrono::nanoseconds now);
+
+}  // namespace dtrain::trace

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+// Oracle: outputs of py-spy 0.4 and gdb 13, and what a person reads in them.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trace/stack_reading.hpp"
+
+namespace dtrain::trace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr const char* of_torch = R"(Process 4177: python3 train.py
+Python v3.11.2 (/usr/bin/python3.11)
+
+Thread 4190 (idle): "Thread-1"
+    wait (threading.py:320)
+
+Thread 4177 (idle): "MainThread"
+    all_reduce (torch/distributed/distributed_c10d.py:2806)
+    wrapper (torch/distributed/c10d_logger.py:81)
+    step (train.py:88)
+    <module> (train.py:120)
+)";
+
+TEST(StackReading, FindsTheMainThreadOfPySpy) {
+    EXPECT_THAT(frames_of_py_spy(of_torch),
+                ElementsAre("all_reduce (torch/distributed/distributed_c10d.py:2806)",
+                            "wrapper (torch/distributed/c10d_logger.py:81)", "step (train.py:88)",
+                            "<module> (train.py:120)"));
+    EXPECT_THAT(frames_of_py_spy("Process 1: python3\n\nThread 1 (idle)\n    f (a.py:1)\n\nThread 2 (idle)\n"
+                                 "    g (a.py:2)\n"),
+                ElementsAre("f (a.py:1)"))
+        << "threads without names: the first one";
+    EXPECT_THAT(frames_of_py_spy("Error: Permission Denied"), IsEmpty());
+}
+
+TEST(StackReading, FindsTheMainThreadOfGdb) {
+    EXPECT_THAT(
+        frames_of_gdb(R"([New LWP 78]
+Thread 2 (Thread 0x7f7c (LWP 78) "a.out"):
+#0  0x00007f7c1d2cd3d5 in poll () from /lib/libc.so.6
+#1  0x00007f7c1d2cd3d6 in event_loop () from /lib/libevent.so
+Thread 1 (Thread 0x7f7c (LWP 77) "a.out"):
+#0  0x00007f7c1d2cd3d5 in opal_progress () from /lib/libopen-pal.so.40
+#1  0x00007f7c1d2cd3d7 in PMPI_Allreduce () from /lib/libmpi.so.40
+#2  main (argc=..., argv=...) at ring.cpp:12
+)"),
+        ElementsAre("opal_progress () from /lib/libopen-pal.so.40",
+                    "PMPI_Allreduce () from /lib/libmpi.so.40", "main (argc=..., argv=...) at ring.cpp:12"));
+}
+
+TEST(StackReading, KnowsWhatWaits) {
+    EXPECT_EQ(waiting_call(frames_of_py_spy(of_torch)),
+              (WaitingCall{.name = "all_reduce", .source = "train.py:88"}));
+    EXPECT_EQ(waiting_call({"opal_progress () from /lib/libopen-pal.so.40",
+                            "PMPI_Allreduce () from /lib/libmpi.so.40",
+                            "main (argc=..., argv=...) at /home/me/ring.cpp:12"}),
+              (WaitingCall{.name = "MPI_Allreduce", .source = "ring.cpp:12"}));
+    EXPECT_EQ(waiting_call({"read (socket.py:3)", "step (train.py:88)"}), std::nullopt);
+    EXPECT_EQ(waiting_call({"all_reduce (train.py:3)", "step (train.py:88)"}), std::nullopt)
+        << "a function of the program";
+    EXPECT_EQ(waiting_call({}), std::nullopt);
+}
+
+TEST(StackReading, KnowsTheProgramAndItsPhase) {
+    EXPECT_EQ(program_call({"sleep (threading.py:3)", "step (train.py:88)", "<module> (train.py:1)"}),
+              "step (train.py:88)");
+    EXPECT_EQ(program_call({"poll () from /lib/libc.so.6"}), "poll () from /lib/libc.so.6");
+    EXPECT_EQ(program_call({}), "");
+    EXPECT_EQ(phase_of({"_next_data (torch/utils/data/dataloader.py:700)", "<module> (train.py:1)"}),
+              "loads data");
+    EXPECT_EQ(phase_of({"matmul (model.py:3)", "evaluate (train.py:40)"}), "evaluates");
+    EXPECT_EQ(phase_of({"_save (torch/serialization.py:900)", "<module> (train.py:1)"}),
+              "writes a checkpoint");
+    EXPECT_EQ(phase_of({"step (train.py:88)"}), "");
+}
+
+}  // namespace
+}  // namespace dtrain::trace
