@@ -172,6 +172,17 @@ int dtrain_comm_node_local(dtrain_comm comm, dtrain_comm* node);
 /// DTRAIN_COMM_TIMEOUT. Not collective. @param seconds 0: without limit
 int dtrain_comm_set_timeout(dtrain_comm comm, double seconds);
 
+/// What reports of hangs call this communicator in place of its ranks, "dp": the same in all its ranks. Not
+/// collective.
+int dtrain_comm_set_name(dtrain_comm comm, const char* name);
+
+/// Whether this process records its operations, as those of a job under dtrain-launch do: 1 or 0.
+int dtrain_records_operations(void);
+
+/// The line of the program that the next operations of this thread come from, for reports of hangs:
+/// "train.py:88"; "": unknown.
+int dtrain_note_source(const char* line);
+
 /// Frees a communicator other than DTRAIN_WORLD. Collective over its ranks. Nothing may be under way.
 int dtrain_comm_free(dtrain_comm comm);
 

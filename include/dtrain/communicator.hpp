@@ -267,6 +267,10 @@ class Communicator {
     /// @throws UsageError if it is negative
     void set_timeout(std::chrono::duration<double> timeout) const;
 
+    /// What reports of hangs call this communicator in place of its ranks, "dp": the same in all its ranks.
+    /// Not collective.
+    void set_name(std::string_view name) const;
+
     /// Allocates memory that the ranks of a node share and for which reductions are fastest. Ranks may ask
     /// for different lengths, including 0. Collective. Any communicator over the same ranks, or over a subset
     /// of them, recognises it.

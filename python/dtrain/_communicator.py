@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, Union
 
 from ._arrays import Memory, memory_of, new_like, sizes, type_and_reduction
 from ._library import CommInfo, library
+from ._source import note_source
 
 #: What operations under way use: it stays, whatever becomes of their Request.
 _under_way: Dict[int, Tuple[Any, ...]] = {}
@@ -165,11 +166,15 @@ class Communicator:
         return text.value.decode()
 
     def _run(self, function: Any, *arguments: Any) -> None:
+        if library().records:
+            note_source(library())
         if function(self._handle, *arguments):
             library().raise_last_error()
 
     def _start(self, function: Any, arguments: Tuple[Any, ...], result: Any, keeps: Tuple[Any, ...],
                kind: "Type[Request]" = Request) -> Request:
+        if library().records:
+            note_source(library())
         number = c_uint64()
         if function(self._handle, *arguments, ctypes.addressof(number)):
             library().raise_last_error()

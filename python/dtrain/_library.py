@@ -50,6 +50,9 @@ _FUNCTIONS = {
     "node_comm_name": [c_char_p, c_size_t],
     "node_comm": [c_char_p, c_int, c_int, c_double, POINTER(c_int)],
     "comm_set_timeout": [c_int, c_double],
+    "comm_set_name": [c_int, c_char_p],
+    "records_operations": [],
+    "note_source": [c_char_p],
     "comm_of": [c_int, POINTER(c_int), c_size_t, c_int, POINTER(c_int)],
     "comm_node_local": [c_int, POINTER(c_int)],
     "comm_free": [c_int],
@@ -94,6 +97,8 @@ class Library:
             function.argtypes = arguments
             function.restype = c_int
             setattr(self, name, function)
+        #: Whether operations are recorded, for reports of hangs.
+        self.records = bool(handle.dtrain_records_operations())
         handle.dtrain_version.restype = c_char_p
         handle.dtrain_last_error.restype = POINTER(_Error)
         handle.dtrain_abort.argtypes = [c_int]

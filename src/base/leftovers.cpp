@@ -164,8 +164,8 @@ void remove_session(const LeftoverPlaces& places, pid_t mpirun) {
 }
 
 int remove_leftovers(const LeftoverPlaces& places) {
-    return remove_abandoned_folders(places.temporary) + remove_sessions(places) +
-           remove_shared_memory(places.shared_memory);
+    return remove_abandoned_folders(places.temporary) + remove_abandoned_folders(places.shared_memory) +
+           remove_sessions(places) + remove_shared_memory(places.shared_memory);
 }
 
 }  // namespace dtrain

@@ -71,6 +71,7 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
     for (std::size_t field = user_time; field < user_time + times; ++field)
         ticks += parse_int<long>(fields[field]).value_or(0);
     return ProcessStat{.parent = parse_int(fields[parent]).value_or(0),
+                       .state = fields[state].empty() ? '?' : fields[state].front(),
                        .ended = fields[state] == "Z" || fields[state] == "X",
                        .start_time = parse_int<std::uint64_t>(fields[start_time]).value_or(0),
                        .cpu_time = std::chrono::milliseconds(ticks * 1000 / ::sysconf(_SC_CLK_TCK))};

@@ -14,6 +14,7 @@ namespace dtrain {
 /// Info about a process from /proc/PID/stat.
 struct ProcessStat {
     pid_t parent = 0;
+    char state = '?';    ///< R, S, D, T ..., as proc(5) has them
     bool ended = false;  ///< a zombie: its parent has not waited for it yet
     /// In clock ticks since boot: together with the pid it identifies a process uniquely.
     std::uint64_t start_time = 0;

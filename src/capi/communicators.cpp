@@ -14,6 +14,7 @@
 #include "capi/guarded.hpp"
 #include "capi/session.hpp"
 #include "comm/backend.hpp"
+#include "comm/operation_trace.hpp"
 
 namespace dtrain::capi {
 namespace {
@@ -103,6 +104,18 @@ int dtrain_node_comm(const char* name, int rank, int size, double timeout, dtrai
 
 int dtrain_comm_set_timeout(dtrain_comm comm, double seconds) {
     return guarded([&] { session().communicator(comm).set_timeout(std::chrono::duration<double>(seconds)); });
+}
+
+int dtrain_comm_set_name(dtrain_comm comm, const char* name) {
+    return guarded([&] { session().communicator(comm).set_name(name); });
+}
+
+int dtrain_records_operations(void) {
+    return dtrain::trace::OperationLog::of_this_process() == nullptr ? 0 : 1;
+}
+
+int dtrain_note_source(const char* line) {
+    return dtrain::capi::without_exceptions([&] { dtrain::comm::note_source(line); });
 }
 
 int dtrain_comm_free(dtrain_comm comm) {

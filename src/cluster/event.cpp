@@ -24,9 +24,9 @@ static_assert(max_event_text * 6 + 1000 < 4096);
 static_assert(max_text_beside_error * 6 + max_event_error + 1000 < 4000);
 constexpr std::size_t max_line = 4000;
 
-constexpr std::array<std::string_view, 16> kind_names{
-    "started", "exited", "stopped", "done",   "issue",      "port_taken", "warning", "idle",
-    "active",  "output", "alive",   "stacks", "stacks_end", "gpus",       "console", "gpu_error"};
+constexpr std::array<std::string_view, 17> kind_names{
+    "started", "exited", "stopped", "done",       "issue", "port_taken", "warning",   "idle", "active",
+    "output",  "alive",  "stacks",  "stacks_end", "gpus",  "console",    "gpu_error", "state"};
 
 /// CRC-32 as in IEEE 802.3, bit by bit, since events are few and short.
 std::uint32_t crc32(std::string_view bytes) {
@@ -76,6 +76,19 @@ std::string encode_output(const Event& event) {
         if (line.size() <= max_line) return line;
         text.erase(0, std::max<std::size_t>(1, (line.size() - max_line) / 6));
     }
+}
+
+/// What a rank with this Inactivity does not do.
+std::string_view lack_of(int inactivity) {
+    switch (static_cast<Inactivity>(inactivity)) {
+        case Inactivity::waits:
+            return "no operation that ended";
+        case Inactivity::computes:
+            return "no operation";
+        case Inactivity::sleeps:
+            break;
+    }
+    return "no processor time";
 }
 
 std::string said_in(const Event& event) {
@@ -142,7 +155,7 @@ std::string to_sentence(const Event& event) {
         case Event::Kind::gpu_error:
             return fmt::format("{}: {}", who, event.text);
         case Event::Kind::idle:
-            return fmt::format("{}: no output and no processor time for {:.0f} s, in {}", who,
+            return fmt::format("{}: no output and {} for {:.0f} s, in {}", who, lack_of(event.code),
                                static_cast<double>(event.idle_ms) / 1000, event.text);
         case Event::Kind::active:
             return fmt::format("{}: active again", who);
@@ -154,6 +167,8 @@ std::string to_sentence(const Event& event) {
             return fmt::format("{}: it is in {}", who, event.text);
         case Event::Kind::stacks_end:
             return fmt::format("{}: its stacks are in {}", who, event.text);
+        case Event::Kind::state:
+            return fmt::format("{}: its operations are {}", who, event.text);
         case Event::Kind::gpus:
             return fmt::format("{}: its GPUs were used so: {}", who, event.text);
     }

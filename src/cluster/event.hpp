@@ -12,6 +12,13 @@
 /// Events that a worker reports to the launcher, one per line, on its stderr.
 namespace dtrain::cluster {
 
+/// Event::code of an idle rank.
+enum class Inactivity {
+    sleeps = 0,    ///< uses no processor
+    waits = 1,     ///< uses it while it waits in an operation
+    computes = 2,  ///< uses it for something else
+};
+
 struct Event {
     enum class Kind {
         started,     ///< the program runs; `pid`, `cpus`
@@ -22,7 +29,7 @@ struct Event {
         issue,       ///< the worker could not start the program; `text`
         port_taken,  ///< like issue, because a port of the plan is taken; `text`
         warning,     ///< a problem that does not end the program; `text`
-        idle,        ///< the program has been inactive for `idle_ms`; `text`: where it is
+        idle,        ///< the program has been inactive for `idle_ms`; `text`: where it is; `code`: Inactivity
         active,      ///< it is no longer idle
         output,      ///< `text`: the end of a failed program's output
         alive,       ///< heartbeat of the worker of a node's first rank, sent every few seconds
@@ -31,6 +38,7 @@ struct Event {
         gpus,        ///< GPU usage until the program ended; `text`: report::gpus_text()
         console,     ///< `text`: the next piece of a program's stderr, for the launcher's
         gpu_error,   ///< the kernel of its node logged a GPU error; `text`
+        state,       ///< `text`: piece number `code`, from 0 on, of the rank's trace::RankState
     };
 
     Kind kind = Kind::started;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <mpi.h>
 
@@ -43,6 +44,8 @@ class CommunicatorBackend {
     virtual bool wait_until(std::uintptr_t handle, comm::Backoff::Clock::time_point end) = 0;
 
     virtual void set_deadline(std::chrono::duration<double> deadline) = 0;  ///< 0: none
+    /// In reports. Backends that record no operations have none.
+    virtual void set_name(std::string_view) {}
 
     virtual SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) = 0;
     /// The GPU whose memory allocate() returns, "NCCL 2.28.9 on GPU 0"; "" if it is memory of the host.

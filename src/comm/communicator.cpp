@@ -197,6 +197,10 @@ void Communicator::set_timeout(std::chrono::duration<double> timeout) const {
     backend_->set_deadline(timeout);
 }
 
+void Communicator::set_name(std::string_view name) const {
+    backend_->set_name(name);
+}
+
 SharedBuffer Communicator::allocate(std::size_t bytes) const {
     return backend_->allocate(bytes, backend_);
 }

@@ -97,6 +97,8 @@ class MpiBackend final : public CommunicatorBackend {
         queue_.set_deadline(deadline);
     }
 
+    void set_name(std::string_view name) override { queue_.trace.name_group(name); }
+
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         const auto turn = take_turn();
         free_released();
@@ -168,7 +170,7 @@ class MpiBackend final : public CommunicatorBackend {
     };
 
     std::uint64_t start_collective(const Call& call) {
-        return queue_.start([&](std::uint64_t number) {
+        return queue_.start(call, [&](std::uint64_t number) {
             return queue_.map.nodes() == 1 ? on_one_node(queue_, call, number)
                                            : across_nodes(queue_, call, number);
         });
@@ -182,6 +184,7 @@ class MpiBackend final : public CommunicatorBackend {
         const auto handle = ++messages_started_ * 2 + 1;
         auto& message = under_way_[handle];
         message.call = call;
+        message.call.ticket = queue_.trace.begin_message(call);
         const int count = static_cast<int>(call.count);
         const int peer = call.peer == any_rank ? MPI_ANY_SOURCE : call.peer;
         check(call.operation == Operation::send

@@ -130,6 +130,8 @@ class NodeBackend final : public CommunicatorBackend {
         queue_.set_deadline(deadline);
     }
 
+    void set_name(std::string_view name) override { queue_.trace.name_group(name); }
+
     SharedBuffer allocate(std::size_t bytes, const std::shared_ptr<CommunicatorBackend>& self) override {
         const auto turn = take_turn();
         // Buffers may be dropped in any thread, windows end in this one.
@@ -193,7 +195,7 @@ class NodeBackend final : public CommunicatorBackend {
 
   private:
     std::uint64_t start_collective(const Call& call) {
-        return queue_.start([&](std::uint64_t number) { return on_one_node(queue_, call, number); });
+        return queue_.start(call, [&](std::uint64_t number) { return on_one_node(queue_, call, number); });
     }
 
     /// Buffers of messages that were given up may no longer be there.
@@ -203,7 +205,8 @@ class NodeBackend final : public CommunicatorBackend {
         const auto message = call.operation == Operation::send || call.send != nullptr
                                  ? mailbox_->send(call.peer, call.tag, {call.send, call.count})
                                  : mailbox_->receive(call.peer, call.tag, {call.receive, call.count});
-        messages_[message] = call;
+        auto& begun = messages_[message] = call;
+        begun.ticket = queue_.trace.begin_message(call);
         return message * 2 + 1;
     }
 

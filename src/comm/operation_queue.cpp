@@ -54,6 +54,7 @@ OperationQueue::OperationQueue(MPI_Comm all, MPI_Comm node, NodeMap where, std::
       other_memory(MpiPeers(node)),
       rank(rank_in(all)),
       size(static_cast<int>(map.node_of.size())),
+      trace(rank, world_ranks(all)),
       sources(map.neighbours().size()),
       destinations(sources.size()),
       world_ranks_(world_ranks(all)),
@@ -71,6 +72,7 @@ OperationQueue::OperationQueue(QueueOnNode ranks, std::chrono::seconds deadline)
       other_memory(ranks.peers),
       rank(ranks.peers.rank()),
       size(ranks.peers.size()),
+      trace(rank, ranks.job_ranks),
       sources(map.neighbours().size()),
       destinations(sources.size()),
       world_ranks_(std::move(ranks.job_ranks)),
@@ -180,6 +182,7 @@ void OperationQueue::complete_front() {
     front = {};
     completed_ = number;
     board.note_finished(number);
+    trace.end(number);
 }
 
 bool OperationQueue::test(std::uint64_t number) {
@@ -196,6 +199,7 @@ void OperationQueue::wait(std::uint64_t number) {
 bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end) {
     if (completed_ < number) {
         board.note_waits(number, board.announcement(board.rank(), number).operation);
+        trace.waits(number);
         Backoff backoff(crowded_);
         auto before = std::exchange(waited_, {});  // by calls whose time was over
         while (completed_ < number) {
@@ -211,6 +215,7 @@ bool OperationQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point
             }
         }
         board.note_goes_on();
+        if (completed_ < number) trace.goes_on(number);
     }
     if (completed_ < number) return false;
     if (failures_.empty()) return true;
@@ -350,6 +355,7 @@ bool OperationQueue::test(MPI_Request& request, const Call& call) {
     const int code = MPI_Test(&request, &complete, &status);
     check(code, std::string(name_of(call.operation)).c_str());
     if (complete != 0 && call.from != nullptr) *call.from = status.MPI_SOURCE;
+    if (complete != 0) trace.end(call);
     progress();
     return complete != 0;
 }
@@ -372,6 +378,7 @@ bool OperationQueue::wait_until(Call& call, const std::function<bool()>& is_comp
                                 Backoff::Clock::time_point end) {
     Backoff backoff(crowded_);
     board.note_waits(started_ + 1, call.operation);
+    trace.waits(call);
     bool is_over = false;
     while (!(is_over = is_complete())) {
         if (backoff.pass_moment()) continue;
@@ -382,14 +389,21 @@ bool OperationQueue::wait_until(Call& call, const std::function<bool()>& is_comp
         break;
     }
     board.note_goes_on();
+    if (is_over)
+        trace.end(call);
+    else
+        trace.goes_on(call);
     return is_over;
 }
 
 bool OperationQueue::test(const Call& call, const std::function<bool()>& is_complete) {
-    if (is_complete()) return true;
-    progress();
-    check_peer(call, {}, is_complete);
-    return is_complete();
+    if (!is_complete()) {
+        progress();
+        check_peer(call, {}, is_complete);
+    }
+    const bool is_over = is_complete();
+    if (is_over) trace.end(call);
+    return is_over;
 }
 
 /// Ranks without which the message cannot come: its other rank; of any rank those that did not go in order,

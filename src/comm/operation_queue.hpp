@@ -19,6 +19,7 @@
 #include "comm/faster_way.hpp"
 #include "comm/node_board.hpp"
 #include "comm/node_map.hpp"
+#include "comm/operation_trace.hpp"
 #include "comm/other_memory.hpp"
 #include "comm/side_channel.hpp"
 #include "comm/task.hpp"
@@ -61,6 +62,7 @@ class OperationQueue {
     FasterWay faster_way;  ///< of the node's first rank, which decides
     const int rank;
     const int size;
+    OperationTrace trace;
 
     /// Space for one pointer per rank of the node, for use between two waits.
     std::vector<const std::byte*> sources;
@@ -70,10 +72,12 @@ class OperationQueue {
     /// The parts of a window of all ranks of the node; null for ranks without one.
     const std::vector<std::byte*>& parts_of(const Window& window);
 
-    /// Starts make(number), a Task. @throws CommunicatorTimeout if others have given up
+    /// Starts make(number), a Task that does what the call says. @throws CommunicatorTimeout if others have
+    /// given up
     template <class Make>
-    std::uint64_t start(const Make& make) {
+    std::uint64_t start(const Call& call, const Make& make) {
         const auto number = next_number();
+        trace.begin(number, call);
         add(number, make(number));
         return number;
     }

@@ -92,11 +92,16 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
                   .machine = host_name(),
                   .machine_info = join(machine_info, "; ")};
     if (!ended.hung.empty()) {
-        ending.stop_reason = hang_reason(ended.hung);
-        ending.stop_details = hang_places(ended.hung, [&](int rank) {
-            const auto& info = info_[static_cast<std::size_t>(rank)];
-            return info.log + ".stacks" + (info.is_here ? "" : " on " + info.host);
-        });
+        const auto diagnosis = diagnose(ended.job, ended.hung);
+        ending.stop_reason = hang_reason(ended.hung, diagnosis);
+        if (diagnosis.waiting.size() > 1)
+            ending.stop_details.assign(diagnosis.waiting.begin() + 1, diagnosis.waiting.end());
+        if (ending.stop_reason.find(hang_sign(ended.hung)) == std::string::npos)
+            ending.stop_details.push_back(hang_sign(ended.hung));
+        append(ending.stop_details, hang_places(ended.hung, [&](int rank) {
+                   const auto& info = info_[static_cast<std::size_t>(rank)];
+                   return info.log + ".stacks" + (info.is_here ? "" : " on " + info.host);
+               }));
         if (auto done = done_before(done_ranks(ended.job))) ending.stop_details.push_back(std::move(*done));
         ending.stop_status = status_hung;
     } else if (ended.commanded_to_stop) {

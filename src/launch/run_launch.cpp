@@ -353,6 +353,7 @@ class Launch {
             .service_ranks = service_ranks_of(plan),
             .grace = options_.grace,
             .hang_timeout = options_.hang_timeout,
+            .only_reports_hangs = options_.on_hang == OnHang::report,
             .heartbeat_ranks = nodes_send_heartbeats(plan) ? first_ranks_of_nodes(plan) : std::vector<int>{},
             .max_silence = 4 * between_heartbeats,
             .job_token = token,

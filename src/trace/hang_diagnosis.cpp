@@ -138,7 +138,16 @@ class Diagnosis {
         const auto* const does = of.activity == Activity::computes ? "computes" : "sleeps";
         if (call.empty() && of.activity == Activity::unknown) return "";
         const auto verb = phase.empty() ? std::string(does) : phase;
-        return call.empty() ? verb : fmt::format("{} in {}", verb, call);
+        const auto where = call.empty() ? verb : fmt::format("{} in {}", verb, call);
+        const auto last = last_of(of);
+        return last ? fmt::format("{}, after {}", where, to_text(*last)) : where;
+    }
+
+    /// What ended last of all that it called; nothing if something goes on.
+    static std::optional<Operation> last_of(const RankState& state) {
+        return state.operations.empty() || !state.operations.back().has_ended
+                   ? std::nullopt
+                   : std::optional(state.operations.back());
     }
 
     std::string sentence_of(int rank) const {
@@ -218,10 +227,15 @@ class Diagnosis {
         if (unusual.size() != 1) return std::nullopt;
         auto [rank, usual] = unusual.front();
         usual.number = 0;
+        const auto& called = blocked(rank)->operation;
+        const bool may_have_skipped = called.kind == OperationKind::collective;
         return HangDiagnosis{.cause = Cause::sequence,
                              .culprits = {rank},
-                             .culprit = fmt::format("{} skipped {}: it called {}", named(rank),
-                                                    to_text(usual), to_text(blocked(rank)->operation)),
+                             .culprit = may_have_skipped
+                                            ? fmt::format("{} skipped {}: it called {}", named(rank),
+                                                          to_text(usual), to_text(called))
+                                            : fmt::format("{} waits in {}, where it called {} before",
+                                                          named(rank), to_text(called), to_text(usual)),
                              .waiting = {}};
     }
 

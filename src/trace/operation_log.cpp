@@ -106,6 +106,7 @@ OperationLog::Ticket OperationLog::begin(const BegunOperation& operation) {
     entry.count = operation.count;
     entry.begin_ns = now_ns();
     entry.wait_ns.store(0, std::memory_order_relaxed);
+    entry.paused_ns.store(0, std::memory_order_relaxed);
     entry.end_ns.store(0, std::memory_order_relaxed);
     entry.group = operation.group;
     entry.name = operation.name;
@@ -120,17 +121,26 @@ OperationLog::Ticket OperationLog::begin(const BegunOperation& operation) {
 }
 
 void OperationLog::waits(Ticket ticket) {
-    if (auto* const entry = entry_of(ticket)) entry->wait_ns.store(now_ns(), std::memory_order_relaxed);
+    auto* const entry = entry_of(ticket);
+    if (entry == nullptr) return;
+    const auto now = now_ns();
+    const auto paused = entry->paused_ns.exchange(0, std::memory_order_relaxed);
+    const bool is_slice =
+        entry->wait_ns.load(std::memory_order_relaxed) != 0 && now - paused < short_pause_ns;
+    if (!is_slice) entry->wait_ns.store(now, std::memory_order_relaxed);
 }
 
 void OperationLog::goes_on(Ticket ticket) {
-    if (auto* const entry = entry_of(ticket)) entry->wait_ns.store(0, std::memory_order_relaxed);
+    if (auto* const entry = entry_of(ticket)) entry->paused_ns.store(now_ns(), std::memory_order_relaxed);
 }
 
 void OperationLog::end(Ticket ticket) {
     if (ticket == 0) return;
+    if (auto* const entry = entry_of(ticket)) {
+        if (entry->end_ns.load(std::memory_order_relaxed) != 0) return;
+        entry->end_ns.store(now_ns(), std::memory_order_relaxed);
+    }
     file_->completed.fetch_add(1, std::memory_order_relaxed);
-    if (auto* const entry = entry_of(ticket)) entry->end_ns.store(now_ns(), std::memory_order_relaxed);
 }
 
 /// None if later operations have taken its place.

@@ -58,6 +58,7 @@ class OperationLog {
     /// A thread waits for the operation, and for nothing else, until goes_on() or end().
     void waits(Ticket ticket);
     void goes_on(Ticket ticket);
+    /// Of one that has ended already, nothing changes.
     void end(Ticket ticket);
 
   private:

@@ -27,6 +27,9 @@ inline constexpr std::size_t log_text_bytes = 96;
 /// LogEntry::count where ranks may have different ones, or nobody knows.
 inline constexpr std::uint64_t unknown_count = UINT64_MAX;
 
+/// A thread that turns back to its wait within this time has waited all the while: some wait in slices.
+inline constexpr std::int64_t short_pause_ns = 1'000'000'000;
+
 enum class OperationKind : std::uint8_t {
     collective,   ///< each rank of the group calls it
     send,         ///< to `peer`
@@ -42,10 +45,11 @@ struct LogEntry {
     std::uint64_t number;  ///< collective: the how-manieth of its group, from 1 on; else 0
     std::uint64_t count;   ///< elements; or unknown_count
     std::int64_t begin_ns;
-    std::atomic<std::int64_t> wait_ns;  ///< since when a thread waits for it; 0: none does
-    std::atomic<std::int64_t> end_ns;   ///< 0: it goes on
-    std::uint16_t group;                ///< index of a LogGroup
-    std::uint16_t name;                 ///< this and the next three are indices of texts; 0: none
+    std::atomic<std::int64_t> wait_ns;    ///< since when a thread waits for it; 0: none has
+    std::atomic<std::int64_t> paused_ns;  ///< when that thread turned to something else; 0: it waits
+    std::atomic<std::int64_t> end_ns;     ///< 0: it goes on
+    std::uint16_t group;                  ///< index of a LogGroup
+    std::uint16_t name;                   ///< this and the next three are indices of texts; 0: none
     std::uint16_t type;
     std::uint16_t reduction;
     std::uint16_t source;  ///< the line of the program that called it, "train.py:88"

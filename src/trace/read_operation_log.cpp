@@ -62,6 +62,7 @@ struct EntryCopy {
     std::uint64_t number = 0;
     std::uint64_t count = 0;
     std::int64_t wait_ns = 0;
+    std::int64_t paused_ns = 0;
     std::int64_t end_ns = 0;
     std::uint16_t group = 0;
     std::uint16_t name = 0;
@@ -73,6 +74,11 @@ struct EntryCopy {
     std::int32_t tag = 0;
 
     bool goes_on() const { return end_ns == 0; }
+
+    /// A thread waits for it, or will again at once.
+    bool is_waited_for(nanoseconds now) const {
+        return goes_on() && wait_ns != 0 && (paused_ns == 0 || now.count() - paused_ns < short_pause_ns);
+    }
 };
 
 std::optional<EntryCopy> copy_of(const LogEntry& entry) {
@@ -82,6 +88,7 @@ std::optional<EntryCopy> copy_of(const LogEntry& entry) {
                          .number = entry.number,
                          .count = entry.count,
                          .wait_ns = entry.wait_ns.load(std::memory_order_relaxed),
+                         .paused_ns = entry.paused_ns.load(std::memory_order_relaxed),
                          .end_ns = entry.end_ns.load(std::memory_order_relaxed),
                          .group = entry.group,
                          .name = entry.name,
@@ -156,17 +163,17 @@ Operation operation_of(const OperationLogFile& log, const EntryCopy& entry,
         out.group = groups[entry.group].group.name;
         out.peer = job_rank(log, groups[entry.group], entry.peer);
     }
-    if (entry.goes_on() && entry.wait_ns != 0)
+    if (entry.is_waited_for(now))
         out.waited = std::chrono::duration_cast<milliseconds>(now - nanoseconds(entry.wait_ns));
     return out;
 }
 
 /// The last that ended of each group, and what goes on.
-std::vector<EntryCopy> worth_reporting(const std::vector<EntryCopy>& entries) {
+std::vector<EntryCopy> worth_reporting(const std::vector<EntryCopy>& entries, nanoseconds now) {
     std::map<std::uint16_t, std::size_t> taken;
     std::vector<EntryCopy> out;
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-        const bool waits = entry->goes_on() && entry->wait_ns != 0;
+        const bool waits = entry->is_waited_for(now);
         const bool is_recent =
             entry->kind == OperationKind::collective && taken[entry->group]++ < reported_of_a_group;
         if (waits || (out.size() < max_reported && (entry->goes_on() || is_recent))) out.push_back(*entry);
@@ -207,7 +214,7 @@ std::optional<ProcessOperations> read_operation_log(const fs::path& file, nanose
             last = std::max(last, entry.number);
         }
     ProcessOperations out{.pid = log.pid, .completed = log.completed.load()};
-    for (const auto& entry : worth_reporting(entries))
+    for (const auto& entry : worth_reporting(entries, now))
         out.operations.push_back(operation_of(log, entry, groups, now));
     for (auto& info : groups) out.groups.push_back(std::move(info.group));
     return out;
@@ -222,7 +229,7 @@ OperationProgress operation_progress(const fs::path& folder, nanoseconds now) {
         out.completed += mapped.get()->completed.load();
         for (const auto& entry : mapped.get()->entries) {
             const auto copy = copy_of(entry);
-            if (!copy || !copy->goes_on() || copy->wait_ns == 0) continue;
+            if (!copy || !copy->is_waited_for(now)) continue;
             const auto waited = std::chrono::duration_cast<milliseconds>(now - nanoseconds(copy->wait_ns));
             out.waited = std::max(out.waited.value_or(milliseconds(0)), waited);
         }

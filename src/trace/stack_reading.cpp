@@ -6,6 +6,8 @@
 #include <array>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "base/text.hpp"
 
 namespace dtrain::trace {
@@ -72,6 +74,13 @@ std::string python_wait(const Frame& frame) {
     return waits ? std::string(frame.function) : std::string();
 }
 
+/// "clock_nanosleep" of "__GI___clock_nanosleep".
+std::string_view without_prefix(std::string_view function) {
+    if (function.starts_with("__GI_")) function.remove_prefix(5);
+    while (function.starts_with('_') && function.size() > 1) function.remove_prefix(1);
+    return function;
+}
+
 std::string_view base_name(std::string_view file) {
     const auto slash = file.rfind('/');
     return slash == std::string_view::npos ? file : file.substr(slash + 1);
@@ -134,8 +143,13 @@ std::optional<WaitingCall> waiting_call(const std::vector<std::string>& stack) {
 
 std::string program_call(const std::vector<std::string>& stack) {
     for (const auto& text : stack)
-        if (is_of_program(frame_of(text))) return text;
-    return stack.empty() ? std::string() : stack.front();
+        if (const auto frame = frame_of(text); is_of_program(frame))
+            return fmt::format("{} ({})", frame.function, base_name(frame.file));
+    if (stack.empty()) return {};
+    // Of a library the function is enough: gdb shows all arguments, and where the library was compiled.
+    const auto frame = frame_of(stack.front());
+    return std::string(is_of_python(frame) ? std::string_view(stack.front())
+                                           : without_prefix(frame.function));
 }
 
 std::string phase_of(const std::vector<std::string>& stack) {

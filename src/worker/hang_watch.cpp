@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/process_tree.hpp"
+#include "trace/read_operation_log.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -25,10 +26,11 @@ milliseconds cpu_time_below(pid_t guard) {
 }  // namespace
 
 HangWatch::HangWatch(milliseconds timeout, std::filesystem::path stacks_file, mode_t mode,
-                     Environment environment)
+                     Environment environment, std::filesystem::path operations)
     : stacks_file_(std::move(stacks_file)),
       mode_(mode),
       environment_(std::move(environment)),
+      operations_(std::move(operations)),
       idleness_(timeout),
       next_poll_(Idleness::Clock::now()) {}
 
@@ -45,7 +47,8 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
     const bool collected = collection_done();
     if (!where_ || !(polled || collected)) return std::nullopt;
     reported_idle_ = true;
-    return Finding{.idle = true, .idle_time = idleness_.idle_time(), .where = *where_};
+    return Finding{
+        .idle = true, .idle_time = idleness_.idle_time(), .kind = idleness_.kind(), .where = *where_};
 }
 
 bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
@@ -56,7 +59,14 @@ bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
     const auto shown = cpu_time_below(guard);
     cpu_time_ += std::max(milliseconds{0}, shown - cpu_time_shown_);
     cpu_time_shown_ = shown;
-    idleness_.sample({.cpu_time = cpu_time_, .output = output}, now);
+    Activity activity{.cpu_time = cpu_time_, .output = output};
+    if (!operations_.empty()) {
+        const auto progress = trace::operation_progress(operations_, now.time_since_epoch());
+        activity.operations = progress.completed;
+        activity.records_operations = progress.any;
+        activity.waited = progress.waited;
+    }
+    idleness_.sample(activity, now);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "worker/idleness.hpp"
 #include "worker/stacks.hpp"
@@ -17,13 +18,15 @@ namespace dtrain::worker {
 class HangWatch {
   public:
     /// @param stacks_file is written each time the program becomes idle
+    /// @param operations folder of the program's operation logs; "": it has none
     HangWatch(std::chrono::milliseconds timeout, std::filesystem::path stacks_file, mode_t mode,
-              Environment environment);
+              Environment environment, std::filesystem::path operations = {});
 
     struct Finding {
         bool idle = false;
         std::chrono::milliseconds idle_time{0};
-        std::string where;  ///< the innermost call of the program's main thread
+        cluster::Inactivity kind = cluster::Inactivity::sleeps;
+        StackSummary where;
     };
 
     /// Call after ms_to_next_poll() or when stacks_fd() is readable. Once the program has been idle, every
@@ -42,12 +45,13 @@ class HangWatch {
     std::filesystem::path stacks_file_;
     mode_t mode_;
     Environment environment_;
+    std::filesystem::path operations_;
     Idleness idleness_;
     Idleness::Clock::time_point next_poll_;
     std::chrono::milliseconds cpu_time_{0};        // of the tree since its start
     std::chrono::milliseconds cpu_time_shown_{0};  // of the processes that existed at the last poll
     std::unique_ptr<StackCollection> collection_;
-    std::optional<std::string> where_;
+    std::optional<StackSummary> where_;
     bool reported_idle_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 namespace dtrain::worker {
 
+using cluster::Inactivity;
 using std::chrono::milliseconds;
 
 namespace {
@@ -14,7 +15,13 @@ namespace {
 constexpr int samples_in_timeout = 8;
 constexpr milliseconds shortest_interval{20};
 constexpr milliseconds max_interval{10'000};
-constexpr int late = 3;  // in intervals
+constexpr int late = 3;             // in intervals
+constexpr int computing_limit = 4;  // in timeouts
+
+/// But for the processor time.
+bool are_unchanged(const Activity& before, const Activity& after) {
+    return before.output == after.output && before.operations == after.operations;
+}
 
 }  // namespace
 
@@ -24,17 +31,24 @@ milliseconds Idleness::interval() const {
 
 void Idleness::sample(Activity activity, Clock::time_point now) {
     if (!samples_.empty() && now - samples_.back().at > late * interval()) samples_.clear();
+    if (samples_.empty() || !are_unchanged(samples_.back().activity, activity)) unchanged_since_ = now;
     samples_.push_back({now, activity});
     while (samples_.size() > 1 && now - samples_[1].at >= timeout_) samples_.pop_front();
-    const bool was_idle = std::exchange(idle_, now - samples_.front().at >= timeout_ && nothing_done());
-    if (idle_ && !was_idle) idle_since_ = samples_.front().at;
+    const auto was_idle = std::exchange(idle_, inactivity());
+    if (idle_ && !was_idle)
+        idle_since_ = *idle_ == Inactivity::computes ? unchanged_since_ : samples_.front().at;
 }
 
-bool Idleness::nothing_done() const {
+std::optional<Inactivity> Idleness::inactivity() const {
     const auto& first = samples_.front();
     const auto& last = samples_.back();
-    return last.activity.output == first.activity.output &&
-           (last.activity.cpu_time - first.activity.cpu_time) * 100 < last.at - first.at;
+    const auto observed = last.at - first.at;
+    if (observed < timeout_ || !are_unchanged(first.activity, last.activity)) return std::nullopt;
+    if ((last.activity.cpu_time - first.activity.cpu_time) * 100 < observed) return Inactivity::sleeps;
+    if (last.activity.waited && *last.activity.waited >= timeout_) return Inactivity::waits;
+    const bool computes_for_long =
+        last.activity.records_operations && last.at - unchanged_since_ >= computing_limit * timeout_;
+    return computes_for_long ? std::optional(Inactivity::computes) : std::nullopt;
 }
 
 milliseconds Idleness::idle_time() const {

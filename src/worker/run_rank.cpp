@@ -138,11 +138,13 @@ class Rank {
         program.environment = program_environment(log.parent_path());
         auto error_file = error_file_for(log.parent_path());
         if (error_file) error_file->announce(program.environment);
+        OperationsFolder operations(inherited_);
+        operations.announce(program.environment);
         held = {};
         std::optional<HangWatch> hang_watch;
         if (options_.hang_timeout.count() > 0)
-            hang_watch.emplace(options_.hang_timeout, log.string() + ".stacks", options_.log.mode,
-                               inherited_);
+            hang_watch.emplace(options_.hang_timeout, log.string() + ".stacks", options_.log.mode, inherited_,
+                               operations.path());
         std::optional<StacksOnDemand> stacks;
         if (under_launcher_)
             stacks.emplace(log.string() + ".stacks-now", options_.log.mode, inherited_, sends_output());
@@ -158,6 +160,7 @@ class Rank {
                           .under_launcher = under_launcher_,
                           .heartbeat = heartbeat(),
                           .error_file = std::move(error_file),
+                          .operations = std::move(operations),
                           .hang_watch = std::move(hang_watch),
                           .stacks = std::move(stacks),
                           .inspects_gpus = identity_.local_rank == 0 && node_has_devices(),

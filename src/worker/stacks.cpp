@@ -17,6 +17,7 @@
 #include "base/process_tree.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "trace/stack_reading.hpp"
 #include "worker/log_policy.hpp"
 
 namespace dtrain::worker {
@@ -28,9 +29,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t max_processes = 32;
 constexpr std::size_t max_threads = 64;
+constexpr std::size_t max_calls = 24;  // told to the launcher
+constexpr std::size_t max_call = 160;
 constexpr std::size_t max_of_process = 256 * 1024;
-constexpr milliseconds tool_limit{10'000};
-constexpr milliseconds all_tools_limit{30'000};  // afterwards only the kernel is asked, which answers at once
+constexpr milliseconds tool_limit{8'000};
+constexpr milliseconds all_tools_limit{12'000};  // afterwards only the kernel is asked, which answers at once
 
 std::string proc(pid_t pid, std::string_view name) {
     return fmt::format("/proc/{}/{}", pid, name);
@@ -52,14 +55,26 @@ bool is_python(pid_t pid) {
     return fs::read_symlink(proc(pid, "exe"), error).filename().string().find("python") != std::string::npos;
 }
 
-std::optional<Stacks> ask(std::vector<std::string> argv, std::string (*top_of)(std::string_view),
+/// By a signal.
+bool is_stopped(pid_t pid) {
+    const auto stat = stat_of(pid);
+    return stat && stat->state == 'T';
+}
+
+/// Asks a tool about a process.
+std::optional<Stacks> ask(std::vector<std::string> argv, pid_t pid,
+                          std::vector<std::string> (*calls_of)(std::string_view),
                           const Environment& environment, milliseconds limit) {
     if (limit <= milliseconds{0} || !find_in_path(argv.front(), environment)) return std::nullopt;
+    const bool was_stopped = is_stopped(pid);
     auto answer = run_and_capture(
         {.argv = std::move(argv), .environment = environment, .parent_death_signal = SIGKILL}, limit);
-    auto top = top_of(answer.out);
-    if (top.empty()) return std::nullopt;
-    return Stacks{.text = std::move(answer.out), .top = std::move(top)};
+    auto calls = calls_of(answer.out);
+    if (!calls.empty())
+        return Stacks{.text = std::move(answer.out), .top = calls.front(), .calls = std::move(calls)};
+    // A debugger that was ended while it attached leaves the process stopped.
+    if (!was_stopped) ::kill(pid, SIGCONT);
+    return std::nullopt;
 }
 
 /// What the kernel reports without stopping the process.
@@ -85,6 +100,21 @@ Stacks of_kernel(pid_t pid) {
     return stacks;
 }
 
+std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, milliseconds limit) {
+    const auto number = std::to_string(pid);
+    if (is_python(pid))
+        if (auto stacks =
+                ask({"py-spy", "dump", "--pid", number}, pid, trace::frames_of_py_spy, environment, limit))
+            return stacks;
+    // Time must not depend on user settings or a network, and string arguments must not be shown.
+    std::vector<std::string> gdb{"gdb", "-nx", "-batch"};
+    for (const auto* setting : {"debuginfod enabled off", "auto-load gdb-scripts off",
+                                "auto-load python-scripts off", "print frame-arguments none", "width 0"})
+        gdb.insert(gdb.end(), {"-iex", fmt::format("set {}", setting)});
+    gdb.insert(gdb.end(), {"-ex", "thread apply all bt 64", "-p", number});
+    return ask(std::move(gdb), pid, trace::frames_of_gdb, environment, limit);
+}
+
 /// Without the arguments, which may be confidential.
 std::string headline(pid_t pid) {
     std::error_code error;
@@ -94,79 +124,37 @@ std::string headline(pid_t pid) {
 
 /// How to continue a process that a signal has stopped; "" for any other. Call before a debugger stops it.
 std::string resume_hint(pid_t pid) {
-    const auto state = value_of(read_file(proc(pid, "status")).value_or(""), "State:");
-    return state.starts_with("T ")
-               ? fmt::format(", stopped by a signal: \"kill -CONT {}\" lets it go on", pid)
-               : "";
+    return is_stopped(pid) ? fmt::format(", stopped by a signal: \"kill -CONT {}\" lets it go on", pid) : "";
 }
 
-/// Runs in the child process.
+/// Runs in the child process. Returns the lines that the worker reads: the top, then the calls.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
                     const Environment& environment) {
     // The folder was checked when the log was opened.
     const auto out =
         try_open_log(file, {.mode = mode, .overwrite = true, .max_size = {}, .folders = LogFolders::any});
     const auto tools_until = Clock::now() + all_tools_limit;
-    std::string top;
+    std::string summary;
     for (std::size_t each = 0; each < std::min(processes.size(), max_processes); ++each) {
         const auto left = std::chrono::duration_cast<milliseconds>(tools_until - Clock::now());
         const auto go_on = resume_hint(processes[each]);
         const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit));
         write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, max_of_process) + "\n");
-        if (each == 0) top = stacks.top + go_on;
+        if (each > 0) continue;
+        summary = one_line(stacks.top + go_on);
+        for (std::size_t call = 0; call < std::min(stacks.calls.size(), max_calls); ++call)
+            summary += "\n" + one_line(stacks.calls[call], max_call);
     }
     if (processes.size() > max_processes)
         write_all(out.get(), fmt::format("==== and {} more processes\n", processes.size() - max_processes));
-    return top;
+    return summary;
 }
 
 }  // namespace
 
-std::string top_of_py_spy(std::string_view output) {
-    // Thread 1294 (idle): "MainThread"
-    //     wait (threading.py:320)
-    // Threads have names only in a program that has imported "threading".
-    std::string of_first_thread;
-    const auto lines = split(output, '\n');
-    for (std::size_t number = 0; number + 1 < lines.size(); ++number) {
-        if (!lines[number].starts_with("Thread ")) continue;
-        const std::string top(trimmed(lines[number + 1]));
-        if (lines[number].ends_with("\"MainThread\"")) return top;
-        if (of_first_thread.empty()) of_first_thread = top;
-    }
-    return of_first_thread;
-}
-
-std::string top_of_gdb(std::string_view output) {
-    // The main thread comes last:
-    // Thread 1 (Thread 0x7f7c (LWP 77) "python3"):
-    // #0  0x00007f7c1d2cd3d5 in clock_nanosleep () from /lib/libc.so.6
-    bool in_main_thread = false;
-    for (const auto& line : split(output, '\n')) {
-        if (line.starts_with("Thread 1 ")) in_main_thread = true;
-        if (!in_main_thread || !line.starts_with("#0")) continue;
-        const auto call = trimmed(std::string_view(line).substr(2));
-        const auto address_end = call.find(" in ");
-        return std::string(call.starts_with("0x") && address_end != std::string_view::npos
-                               ? call.substr(address_end + 4)
-                               : call);
-    }
-    return "";
-}
-
 Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit) {
-    const auto number = std::to_string(pid);
-    if (is_python(pid))
-        if (auto stacks = ask({"py-spy", "dump", "--pid", number}, top_of_py_spy, environment, limit))
-            return *stacks;
-    // Time must not depend on user settings or a network, and string arguments must not be shown.
-    std::vector<std::string> gdb{"gdb", "-nx", "-batch"};
-    for (const auto* setting : {"debuginfod enabled off", "auto-load gdb-scripts off",
-                                "auto-load python-scripts off", "print frame-arguments none", "width 0"})
-        gdb.insert(gdb.end(), {"-iex", fmt::format("set {}", setting)});
-    gdb.insert(gdb.end(), {"-ex", "thread apply all bt 64", "-p", number});
-    if (auto stacks = ask(std::move(gdb), top_of_gdb, environment, limit)) return *stacks;
-    return of_kernel(pid);
+    const auto stacks = of_tools(pid, environment, limit);
+    return stacks ? *stacks : of_kernel(pid);
 }
 
 std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
@@ -210,17 +198,20 @@ StackCollection::~StackCollection() {
     finish();
 }
 
-std::string StackCollection::finish() {
-    std::string top;
+StackSummary StackCollection::finish() {
+    std::string lines;
     std::array<char, 1024> piece;
     for (ssize_t got = 0; (got = ::read(top_.get(), piece.data(), piece.size())) != 0;) {
         if (got < 0 && errno != EINTR) break;
-        if (got > 0) top.append(piece.data(), static_cast<std::size_t>(got));
+        if (got > 0) lines.append(piece.data(), static_cast<std::size_t>(got));
     }
     while (child_ > 0 && ::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
     }
     child_ = -1;
-    return top;
+    StackSummary summary{.top = {}, .calls = split(lines, '\n')};
+    summary.top = summary.calls.front();
+    summary.calls.erase(summary.calls.begin());
+    return summary;
 }
 
 }  // namespace dtrain::worker

@@ -18,16 +18,18 @@ namespace dtrain::worker {
 /// Stack traces of a process, thread by thread, from py-spy (Python), else gdb, else the kernel.
 struct Stacks {
     std::string text;
-    std::string top;  ///< the innermost call of the main thread, one line
+    std::string top;                 ///< the innermost call of the main thread, one line
+    std::vector<std::string> calls;  ///< of the main thread, the innermost first; the kernel tells none
+};
+
+/// Where a program is.
+struct StackSummary {
+    std::string top;  ///< the innermost call of its first process, and how it goes on if stopped
+    std::vector<std::string> calls;  ///< of its first process's main thread, the innermost first
 };
 
 /// @param tool_limit time after which a tool is ended and the next one is tried
 Stacks stacks_of(pid_t pid, const Environment& environment, std::chrono::milliseconds tool_limit);
-
-/// The innermost call of the main thread in the output of `py-spy dump`; empty: none. Pure.
-std::string top_of_py_spy(std::string_view output);
-/// The same for the output of gdb's `thread apply all bt`. Pure.
-std::string top_of_gdb(std::string_view output);
 
 /// All processes that a guard's program has started, the most relevant first: shells and wrappers that only
 /// wait for a single child come after that child.
@@ -47,8 +49,8 @@ class StackCollection {
 
     /// Readable when the file is complete.
     int fd() const { return top_.get(); }
-    /// Waits for completion; returns the innermost call of the first process, or "".
-    std::string finish();
+    /// Waits for completion.
+    StackSummary finish();
 
   private:
     pid_t child_ = -1;

@@ -3,6 +3,7 @@
 #include "worker/stacks_on_demand.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/files.hpp"
@@ -27,11 +28,14 @@ void StacksOnDemand::begin(pid_t guard, pid_t program) {
         std::make_unique<StackCollection>(most_informative_first(guard, program), file_, mode_, environment_);
 }
 
-std::vector<Event> StacksOnDemand::finish(const Event& blank) {
-    collection_->finish();
+std::vector<Event> StacksOnDemand::finish(const Event& blank,
+                                          const std::function<std::string(std::vector<std::string>)>& state) {
+    auto where = collection_->finish();
     collection_.reset();
-    std::vector<Event> events;
-    if (send_text_) events = events_of_stacks(read_file(file_).value_or(""), blank);
+    auto events = events_of_text(Event::Kind::state, state(std::move(where.calls)), blank);
+    if (send_text_)
+        std::ranges::move(events_of_text(Event::Kind::stacks, read_file(file_).value_or(""), blank),
+                          std::back_inserter(events));
     auto end = blank;
     end.kind = Event::Kind::stacks_end;
     end.text = file_.string();
@@ -39,15 +43,17 @@ std::vector<Event> StacksOnDemand::finish(const Event& blank) {
     return events;
 }
 
-std::vector<Event> events_of_stacks(std::string_view text, const Event& blank) {
+std::vector<Event> events_of_text(Event::Kind kind, std::string_view text, const Event& blank) {
     text = text.substr(0, max_sent);
     std::vector<Event> events;
     while (!text.empty()) {
         auto size = std::min(text.size(), cluster::max_event_text);
         while (size < text.size() && size > 1 && continues_character(text[size])) --size;
-        events.push_back(blank);
-        events.back().kind = Event::Kind::stacks;
-        events.back().text = text.substr(0, size);
+        auto piece = blank;
+        piece.kind = kind;
+        piece.code = static_cast<int>(events.size());
+        piece.text = text.substr(0, size);
+        events.push_back(std::move(piece));
         text.remove_prefix(size);
     }
     return events;

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -29,7 +32,9 @@ class StacksOnDemand {
 
     /// The events to report.
     /// @param blank an event with the fields that they have in common
-    std::vector<cluster::Event> finish(const cluster::Event& blank);
+    /// @param state the rank's state, as JSON, of the calls of its main thread
+    std::vector<cluster::Event> finish(const cluster::Event& blank,
+                                       const std::function<std::string(std::vector<std::string>)>& state);
 
   private:
     std::filesystem::path file_;
@@ -39,7 +44,9 @@ class StacksOnDemand {
     std::unique_ptr<StackCollection> collection_;
 };
 
-/// Splits a text into events of kind `stacks`, never inside a character; a very long text is truncated. Pure.
-std::vector<cluster::Event> events_of_stacks(std::string_view text, const cluster::Event& blank);
+/// Splits a text into events of a kind, numbered by `code`, never inside a character; a very long text is
+/// truncated. Pure.
+std::vector<cluster::Event> events_of_text(cluster::Event::Kind kind, std::string_view text,
+                                           const cluster::Event& blank);
 
 }  // namespace dtrain::worker

@@ -29,6 +29,7 @@
 #include "worker/gpu_inspection.hpp"
 #include "worker/log_follower.hpp"
 #include "worker/piped_log.hpp"
+#include "worker/state_of_rank.hpp"
 #include "worker/xid_watch.hpp"
 
 namespace dtrain::worker {
@@ -238,13 +239,19 @@ class Supervisor {
         if (!found) return;
         const bool repeated = std::exchange(reported_idle_, found->idle) == found->idle;
         if (repeated && !job_.under_launcher) return;
+        if (found->idle && !repeated && job_.under_launcher)
+            for (const auto& event :
+                 events_of_text(Event::Kind::state, state(found->where.calls, found->kind),
+                                new_event(Event::Kind::state)))
+                job_.report(event);
         auto event = new_event(found->idle ? Event::Kind::idle : Event::Kind::active);
         event.pid = *program_;
+        event.code = static_cast<int>(found->kind);
         event.idle_ms = found->idle_time.count();
-        event.text = found->where;
+        event.text = found->where.top;
         if (const auto info = xid_info(xids_); !info.empty())
-            event.text = fmt::format("{}; {}", found->where.empty() ? "an unknown place" : found->where,
-                                     join(info, "; "));
+            event.text =
+                fmt::format("{}; {}", event.text.empty() ? "an unknown place" : event.text, join(info, "; "));
         job_.report(event);
     }
 
@@ -349,7 +356,20 @@ class Supervisor {
     }
 
     void report_stacks() {
-        for (auto& event : job_.stacks->finish(new_event(Event::Kind::stacks))) job_.report(event);
+        const auto own_state = [this](std::vector<std::string> calls) {
+            return program_ && !ended_ ? state(std::move(calls), std::nullopt) : std::string();
+        };
+        for (auto& event : job_.stacks->finish(new_event(Event::Kind::stacks), own_state)) job_.report(event);
+    }
+
+    std::string state(std::vector<std::string> calls, std::optional<cluster::Inactivity> inactivity) const {
+        return to_json(
+            state_of_rank({.rank = job_.rank,
+                           .host = job_.host,
+                           .guard = guard_->pid(),
+                           .program = *program_,
+                           .operations = job_.operations ? job_.operations->path() : std::filesystem::path()},
+                          std::move(calls), inactivity));
     }
 
     void stop(int signal) {

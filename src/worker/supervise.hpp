@@ -14,6 +14,7 @@
 #include "worker/guard.hpp"
 #include "worker/hang_watch.hpp"
 #include "worker/log_follower.hpp"
+#include "worker/operations_folder.hpp"
 #include "worker/rank_error_file.hpp"
 #include "worker/rotating_log.hpp"
 #include "worker/stacks_on_demand.hpp"
@@ -40,7 +41,8 @@ struct Supervision {
     Commands::Source commands_from = Commands::Source::signals;
     bool under_launcher = false;             ///< dtrain-launch receives events and decides when workers leave
     std::chrono::milliseconds heartbeat{0};  ///< interval of heartbeats; 0: none are sent
-    std::optional<RankErrorFile> error_file;  ///< that the program's environment names; none: it has none
+    std::optional<RankErrorFile> error_file;     ///< that the program's environment names; none: it has none
+    std::optional<OperationsFolder> operations;  ///< that the program's environment names
     std::optional<HangWatch> hang_watch;
     std::optional<StacksOnDemand> stacks;  ///< on request of dtrain-launch
     /// Inspects the GPUs that a program with this environment sees, for all ranks of the node.

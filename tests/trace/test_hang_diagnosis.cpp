@@ -64,7 +64,9 @@ TEST(HangDiagnosis, NamesWhoHasNotCalledIt) {
     EXPECT_EQ(found.line(),
               "rank 2 on node1 has not called all_reduce 17 (float32 x 1024, sum) of dp at train.py:88: it "
               "sleeps in "
-              "load (train.py:80); ranks [0,1,3] wait in it for 31 s");
+              "load (train.py:80), after all_reduce 16 (float32 x 1024, sum) of dp at train.py:88; ranks "
+              "[0,1,3] wait in "
+              "it for 31 s");
 }
 
 TEST(HangDiagnosis, SaysWhatKeepsIt) {

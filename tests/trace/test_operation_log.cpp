@@ -97,13 +97,29 @@ TEST(OperationLog, WaitsUntilItGoesOn) {
     std::this_thread::sleep_for(milliseconds(20));
     EXPECT_GE(operation_progress(folder.path(), now()).waited.value_or(milliseconds(0)), milliseconds(20));
     log.goes_on(ticket);
-    EXPECT_FALSE(operation_progress(folder.path(), now()).waited);
+    EXPECT_FALSE(operation_progress(folder.path(), now() + std::chrono::seconds(2)).waited);
     log.waits(ticket);
     log.end(ticket);
     const auto progress = operation_progress(folder.path(), now());
     EXPECT_FALSE(progress.waited);
     EXPECT_EQ(progress.completed, 1U);
     EXPECT_TRUE(progress.any);
+}
+
+TEST(OperationLog, AWaitInSlicesIsOne) {
+    const TemporaryFolder folder;
+    OperationLog log(folder.path());
+    const auto ticket = log.begin(all_reduce(log, log.group("world", 0, 2), 1));
+    const auto begin = now();
+    for (int slice = 0; slice < 5; ++slice) {
+        log.waits(ticket);
+        std::this_thread::sleep_for(milliseconds(5));
+        log.goes_on(ticket);
+    }
+    const auto waited = operation_progress(folder.path(), now()).waited;
+    ASSERT_TRUE(waited) << "it will go on waiting";
+    EXPECT_GE(*waited, milliseconds(25));
+    EXPECT_LE(*waited, std::chrono::ceil<milliseconds>(now() - begin));
 }
 
 TEST(OperationLog, KeepsTheLastOfEachGroupAndAllThatGoOn) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: outputs of py-spy 0.4 and gdb 13, and what a person reads in them.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -55,6 +56,46 @@ Thread 1 (Thread 0x7f7c (LWP 77) "a.out"):
                     "PMPI_Allreduce () from /lib/libmpi.so.40", "main (argc=..., argv=...) at ring.cpp:12"));
 }
 
+std::string top_of(std::vector<std::string> (*frames_of)(std::string_view), std::string_view output) {
+    const auto frames = frames_of(output);
+    return frames.empty() ? "" : frames.front();
+}
+
+TEST(StackReading, TakesTheTopOfPySpy) {
+    constexpr auto output = R"text(Process 77: python3 train.py
+Python v3.11.2 (/usr/bin/python3.11)
+
+Thread 78 (active): "Thread-1 (work)"
+    work (train.py:3)
+Thread 77 (idle): "MainThread"
+    wait (threading.py:320)
+    <module> (train.py:9)
+)text";
+    EXPECT_EQ(top_of(frames_of_py_spy, output), "wait (threading.py:320)");
+    EXPECT_EQ(top_of(frames_of_py_spy, "Error: Failed to find python version"), "");
+    EXPECT_EQ(top_of(frames_of_py_spy,
+                     "Process 1294: python3 -u h.py\nPython v3.11.7 (/usr/bin/python3.11)\n\n"
+                     "Thread 1294 (idle)\n    stuck (h.py:4)\n    <module> (h.py:6)\n"),
+              "stuck (h.py:4)")
+        << "of a program without threads, by py-spy 0.4.3";
+    EXPECT_EQ(top_of(frames_of_py_spy, "Thread 77 (idle): \"MainThread\""), "");
+}
+
+TEST(StackReading, TakesTheTopOfGdb) {
+    constexpr auto output = R"([Thread debugging using libthread_db enabled]
+Thread 2 (Thread 0x7f11 (LWP 78) "worker"):
+#0  0x00007f35c4915ada in futex_wait (...) at futex.c:57
+#1  start_thread () from /lib/libc.so.6
+
+Thread 1 (Thread 0x7f10 (LWP 77) "python3"):
+#0  0x00007f7c1d2cd3d5 in clock_nanosleep () from /lib/libc.so.6
+#1  0x00000000004c5ada in time_sleep ()
+)";
+    EXPECT_EQ(top_of(frames_of_gdb, output), "clock_nanosleep () from /lib/libc.so.6");
+    EXPECT_EQ(top_of(frames_of_gdb, "Thread 1 (LWP 7):\n#0  main (...) at a.c:3\n"), "main (...) at a.c:3");
+    EXPECT_EQ(top_of(frames_of_gdb, "ptrace: Operation not permitted.\n"), "");
+}
+
 TEST(StackReading, KnowsWhatWaits) {
     EXPECT_EQ(waiting_call(frames_of_py_spy(of_torch)),
               (WaitingCall{.name = "all_reduce", .source = "train.py:88"}));
@@ -71,7 +112,10 @@ TEST(StackReading, KnowsWhatWaits) {
 TEST(StackReading, KnowsTheProgramAndItsPhase) {
     EXPECT_EQ(program_call({"sleep (threading.py:3)", "step (train.py:88)", "<module> (train.py:1)"}),
               "step (train.py:88)");
-    EXPECT_EQ(program_call({"poll () from /lib/libc.so.6"}), "poll () from /lib/libc.so.6");
+    EXPECT_EQ(program_call({"__GI___poll (fds=..., nfds=1) at ../sysdeps/unix/sysv/linux/poll.c:29"}),
+              "poll");
+    EXPECT_EQ(program_call({"poll () from /lib/libc.so.6", "spin (n=...) at /home/me/ring.cpp:12"}),
+              "spin (ring.cpp:12)");
     EXPECT_EQ(program_call({}), "");
     EXPECT_EQ(phase_of({"_next_data (torch/utils/data/dataloader.py:700)", "<module> (train.py:1)"}),
               "loads data");

@@ -84,6 +84,47 @@ TEST_F(IdlenessTest, ASuspendedJobIsNotIdle) {
     EXPECT_TRUE(sample({}));
 }
 
+TEST_F(IdlenessTest, WhoWaitsInOneOperationIsIdleHoweverBusily) {
+    Activity activity{.operations = 5, .records_operations = true};
+    for (int second = 1; second <= 20; ++second) {
+        activity.cpu_time = second * 1s;
+        activity.waited = second * 1s;
+        const bool idle = sample(activity);
+        EXPECT_EQ(idle, second >= 9) << second;
+        if (idle) {
+            EXPECT_EQ(idleness_.kind(), cluster::Inactivity::waits);
+        }
+    }
+    EXPECT_EQ(idleness_.idle_time(), 19s);
+    ++activity.operations;
+    activity.waited.reset();
+    EXPECT_FALSE(sample(activity)) << "an operation has ended";
+}
+
+TEST_F(IdlenessTest, OperationsThatEndAreActivity) {
+    Activity activity{.records_operations = true};
+    for (int second = 1; second <= 60; ++second) {
+        ++activity.operations;
+        EXPECT_FALSE(sample(activity));
+    }
+}
+
+TEST_F(IdlenessTest, WhoComputesIsIdleAfterFourTimesAsLong) {
+    Activity activity{.records_operations = true};
+    int first = 0;
+    for (int second = 0; second <= 60 && first == 0; ++second) {
+        activity.cpu_time = second * 1s;
+        if (sample(activity)) first = second;
+    }
+    EXPECT_EQ(first, 32);
+    EXPECT_EQ(idleness_.kind(), cluster::Inactivity::computes);
+    EXPECT_EQ(idleness_.idle_time(), 32s);
+}
+
+TEST_F(IdlenessTest, WhoComputesWithoutRecordsIsActive) {
+    EXPECT_EQ(first_idle({}, {.cpu_time = 1s}), 0) << "nobody knows what it does";
+}
+
 TEST(IdlenessInterval, IsBounded) {
     EXPECT_EQ(Idleness(1ms).interval(), 20ms);
     EXPECT_EQ(Idleness(24h).interval(), 10s);

@@ -20,6 +20,7 @@
 #include "base/text.hpp"
 #include "programs.hpp"
 #include "support/temporary_folder.hpp"
+#include "trace/rank_state.hpp"
 #include "worker/supervise.hpp"
 
 namespace dtrain::worker {
@@ -367,6 +368,12 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
     start("echo ready; read line <" + fifo() + "; echo awake; exec sleep 1000",
           {.under_launcher = true, .hang_timeout = 400ms});
     expect_started();
+    const auto told = next_event();
+    ASSERT_EQ(told.kind, EventKind::state) << "once, before it is idle";
+    const auto state = trace::parse_rank_state(told.text);
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->rank, 3);
+    EXPECT_EQ(state->activity, trace::Activity::sleeps);
     for (int repeat = 0; repeat < 3; ++repeat) {
         const auto event = next_event();
         ASSERT_EQ(event.kind, EventKind::idle) << cluster::to_sentence(event);
@@ -381,6 +388,8 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
     while (event.kind == EventKind::idle) event = next_event();
     EXPECT_EQ(event.kind, EventKind::active);
     while (event.kind == EventKind::active) event = next_event();
+    EXPECT_EQ(event.kind, EventKind::state) << "anew";
+    event = next_event();
     EXPECT_EQ(event.kind, EventKind::idle) << "again";
     send(SIGALRM);
     while (event.kind == EventKind::idle) event = next_event();

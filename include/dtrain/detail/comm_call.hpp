@@ -49,6 +49,7 @@ struct Call {
     std::vector<std::size_t> send_counts = {};     ///< all_to_allv: bytes for each rank
     std::vector<std::size_t> receive_counts = {};  ///< all_to_allv: bytes from each rank
     std::chrono::duration<double> waited{};        ///< for a message, by waits whose time was over
+    std::uint64_t ticket = 0;                      ///< of a message, in the log of operations
     UseShare use = {};                             ///< reduce_shares
 
     std::size_t bytes() const { return count * size_of(element); }

@@ -13,6 +13,7 @@ from torch._C._distributed_c10d import AllreduceOptions, ProcessGroup, ReduceOp,
 
 from .._errors import DtrainError
 from .._library import library
+from .._source import note_source
 from ._tensors import (REDUCIBLE, bytes_of, check_is_here, check_same_type, copying_back, in_memory, in_one_piece, joined,
                        only, overlap, reduction_of, split, type_and_reduction)
 from ._works import TURN, UnderWay, completed, finish_all, keep_for_ever
@@ -85,6 +86,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def setGroupName(self, name: str) -> None:  # pylint: disable=invalid-name
         """Torch names its groups."""
         self._name = name
+        self._name_for_reports()
 
     def getGroupDesc(self) -> str:  # pylint: disable=invalid-name
         """What the group is for."""
@@ -93,6 +95,13 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def setGroupDesc(self, description: str) -> None:  # pylint: disable=invalid-name
         """As new_group(group_desc=...) says it."""
         self._description = description
+        self._name_for_reports()
+
+    def _name_for_reports(self) -> None:
+        described = self._description not in ("", "undefined")
+        name = self._description if described else f"group {self._name}"
+        if self._handle >= 0 and self._library.comm_set_name(self._handle, name.encode()):
+            self._library.raise_last_error()
 
     _set_group_name = setGroupName
     _set_group_desc = setGroupDesc
@@ -158,6 +167,8 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
                finish: Optional[Callable[[], None]] = None) -> Work:
         """Starts what makes up an operation."""
         requests = []
+        if self._library.records:
+            note_source(self._library)
         with TURN:
             for function, arguments in calls:
                 request = c_uint64()
@@ -220,6 +231,8 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
             kind = REDUCIBLE.get(tensor.dtype)
             if kind is not None and tensor.is_cpu and tensor.is_contiguous() and opts.reduceOp == _SUM:
                 request = c_uint64()
+                if self._library.records:
+                    note_source(self._library)
                 with TURN:
                     if self._library.all_reduce(self._handle, tensor.data_ptr(), tensor.numel(), kind, 0,
                                                 addressof(request)):
@@ -490,6 +503,8 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         tensor = only(tensors, "recv")
         memory = in_memory(tensor, "recv")
         source, request = c_int(-1), c_uint64()
+        if self._library.records:
+            note_source(self._library)
         with TURN:
             if self._library.receive_any(self._handle, memory.data_ptr(), bytes_of(memory), tag, byref(source),
                                          addressof(request)):

@@ -114,11 +114,11 @@ bool ControlSocket::take_stacks_command(const JobState& job) {
 
 void ControlSocket::take(const Event& event, const JobState& job) {
     if (event.rank < 0 || event.rank >= job.size()) return;
-    if (event.kind == Event::Kind::stacks || event.kind == Event::Kind::stacks_end) note_stacks(event);
+    if (event.kind == Event::Kind::stacks || event.kind == Event::Kind::stacks_end) note_stacks(event, job);
     if (event.kind == Event::Kind::stacks_end || job.end_of(event.rank)) no_longer_lacking(event.rank);
 }
 
-void ControlSocket::note_stacks(const Event& event) {
+void ControlSocket::note_stacks(const Event& event, const JobState& job) {
     if (event.kind == Event::Kind::stacks) {
         auto& text = stacks_[event.rank];
         text += event.text.substr(0, max_stacks - std::min(max_stacks, text.size()));
@@ -128,7 +128,8 @@ void ControlSocket::note_stacks(const Event& event) {
     const auto line = dumped({{"rank", event.rank},
                               {"host", event.host},
                               {"file", event.text},
-                              {"text", told ? told.mapped() : std::string()}});
+                              {"text", told ? told.mapped() : std::string()},
+                              {"state", job.state_of(event.rank)}});
     for (auto& client : clients_)
         if (client.lacking && client.lacking->contains(event.rank)) say(client, line, false);
 }

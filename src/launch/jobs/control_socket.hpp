@@ -21,8 +21,8 @@ namespace dtrain::launch {
 /// request is one line; so is each part of the answer:
 ///
 /// - `summary`, `status`: the job; `status` includes its ranks (job_view.hpp)
-/// - `stacks`: a line for each rank that reports its stacks, as it arrives: {"rank", "host", "file", "text"},
-///   and {"end": true} after the last
+/// - `stacks`: a line for each rank that reports its stacks, as it arrives: {"rank", "host", "file", "text",
+///   "state"}, and {"end": true} after the last
 /// - `end`: {"status": N} when the job is over
 ///
 /// No client can make the launcher wait, or use more than a bounded amount of its memory.
@@ -64,7 +64,7 @@ class ControlSocket {
     void accept();
     void read_question(Clients::iterator client);
     void answer(Client& client, const JobState& job, bool stopping);
-    void note_stacks(const cluster::Event& event);
+    void note_stacks(const cluster::Event& event, const JobState& job);
     void no_longer_lacking(int rank);
     void say(Client& client, const std::string& line, bool last_word);
     void write(Clients::iterator client);

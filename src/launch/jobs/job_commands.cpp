@@ -25,7 +25,7 @@
 namespace dtrain::launch {
 namespace {
 
-constexpr std::array<std::string_view, 4> job_command_names{"status", "logs", "stacks", "cancel"};
+constexpr std::array<std::string_view, 5> job_command_names{"status", "logs", "stacks", "explain", "cancel"};
 
 struct JobCommand {
     std::string name;
@@ -119,6 +119,7 @@ int run_for(const JobRecord& record, const JobCommand& command, const KnownJobs&
     const auto ranks = ranks_of(command);
     if (command.name == "logs") return show_logs(record, {.follow = command.follow, .ranks = ranks});
     if (command.name == "stacks") return show_stacks(record, ranks.value_or(cluster::RankList::all()));
+    if (command.name == "explain") return explain_job(record);
     signal_running(record, jobs, command.now);
     return command.without_waiting ? 0 : wait_until_ended(record, jobs);
 }

@@ -13,7 +13,8 @@
 
 namespace dtrain::launch {
 
-/// Whether a command line is about an existing job: `status`, `logs`, `stacks` or `cancel`. A script of such
+/// Whether a command line is about an existing job: `status`, `logs`, `stacks`, `explain` or
+/// `cancel`. A script of such
 /// a name is started as ./status.
 bool is_job_command(const std::vector<std::string>& arguments);
 
@@ -28,6 +29,8 @@ struct LogOptions {
 /// Commands about a job whose launcher runs on this machine.
 int show_logs(const JobRecord& record, const LogOptions& options);
 int show_stacks(const JobRecord& record, const cluster::RankList& ranks);
+/// Says for which rank the others wait, and what it does.
+int explain_job(const JobRecord& record);
 /// First part of `cancel`: tells the launcher to end the job, gently or `now`.
 /// @throws Error if the launcher is gone
 void signal_running(const JobRecord& record, const KnownJobs& jobs, bool now);

@@ -35,6 +35,12 @@ enum class VisibleGpus {
 /// --bind
 enum class Binding { automatic, none };
 
+/// --on-hang
+enum class OnHang {
+    stop,    ///< with --max_restart the job starts again
+    report,  ///< one line; the job goes on
+};
+
 /// --dry-run
 enum class PlanForm { table, json };
 
@@ -68,6 +74,10 @@ struct Choices<VisibleGpus> {
 template <>
 struct Choices<Binding> {
     static constexpr std::array table{Choice{Binding::automatic, "auto"}, Choice{Binding::none, "none"}};
+};
+template <>
+struct Choices<OnHang> {
+    static constexpr std::array table{Choice{OnHang::stop, "stop"}, Choice{OnHang::report, "report"}};
 };
 template <>
 struct Choices<PlanForm> {

@@ -48,7 +48,7 @@ using OptionField =
                  std::chrono::milliseconds Options::*, std::optional<std::uintmax_t> Options::*,
                  std::vector<std::string> Options::*, std::optional<RunMode> Options::*,
                  ProgramBackend Options::*, Device::Kind Options::*, VisibleGpus Options::*,
-                 Binding Options::*, std::optional<PlanForm> Options::*>;
+                 Binding Options::*, OnHang Options::*, std::optional<PlanForm> Options::*>;
 
 /// Separates the values of a repeatable option if they are stored as one text.
 inline constexpr char between_values = '\x1f';

@@ -44,12 +44,40 @@ std::string clock_time(std::int64_t time_us) {
     return fmt::format("{:%H:%M:%S}", fmt::localtime(static_cast<std::time_t>(time_us / 1'000'000)));
 }
 
+std::string what_is_known(const std::vector<Event>& hung, const trace::HangDiagnosis& diagnosis) {
+    return diagnosis.cause == trace::HangDiagnosis::Cause::unknown ? hang_sign(hung) : diagnosis.line();
+}
+
 }  // namespace
 
-std::string hang_reason(const std::vector<Event>& hung) {
+trace::HangDiagnosis diagnose(const JobState& job, const std::vector<Event>& hung) {
+    std::vector<trace::RankState> states;
+    for (int rank = 0; rank < job.size(); ++rank) {
+        auto state = trace::parse_rank_state(job.state_of(rank)).value_or(trace::RankState());
+        state.rank = rank;
+        if (const auto& start = job.start_of(rank)) state.host = start->host;
+        const bool had_ended = std::ranges::find(hung, rank, &Event::rank) == hung.end();
+        if (had_ended) state.activity = trace::Activity::has_ended;
+        states.push_back(std::move(state));
+    }
+    return trace::diagnose_hang(states);
+}
+
+std::string hang_reason(const std::vector<Event>& hung, const trace::HangDiagnosis& diagnosis) {
+    return "it hung: " + what_is_known(hung, diagnosis);
+}
+
+std::string hang_warning(const std::vector<Event>& hung, const trace::HangDiagnosis& diagnosis) {
+    return "the job hangs: " + what_is_known(hung, diagnosis);
+}
+
+std::string hang_sign(const std::vector<Event>& hung) {
     const auto shortest = std::min_element(
         hung.begin(), hung.end(), [](const Event& a, const Event& b) { return a.idle_ms < b.idle_ms; });
-    return fmt::format("it hung: no rank that was left printed anything or used the processor for {:.1f} s",
+    const bool all_sleep = std::ranges::all_of(
+        hung, [](const Event& event) { return event.code == static_cast<int>(cluster::Inactivity::sleeps); });
+    return fmt::format("no rank that was left printed anything or {} for {:.1f} s",
+                       all_sleep ? "used the processor" : "ended an operation",
                        static_cast<double>(shortest->idle_ms) / 1000);
 }
 

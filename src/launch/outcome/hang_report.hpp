@@ -8,15 +8,27 @@
 #include <vector>
 
 #include "cluster/event.hpp"
+#include "launch/outcome/job_state.hpp"
+#include "trace/hang_diagnosis.hpp"
 
 namespace dtrain::launch {
 
 /// Exit status of a job that was stopped because it hung; the same as that of timeout(1).
 inline constexpr int status_hung = 124;
 
-/// Why a hung job was stopped: "no rank that was left printed anything ... for 30.0 s". Pure.
+/// What the ranks' states tell about a hang. Pure.
 /// @param hung the last idle event of each rank that had not ended
-std::string hang_reason(const std::vector<cluster::Event>& hung);
+trace::HangDiagnosis diagnose(const JobState& job, const std::vector<cluster::Event>& hung);
+
+/// Why a hung job was stopped: the culprit, if one is known. Pure.
+/// @param hung the last idle event of each rank that had not ended
+std::string hang_reason(const std::vector<cluster::Event>& hung, const trace::HangDiagnosis& diagnosis);
+
+/// The same of a job that goes on. Pure.
+std::string hang_warning(const std::vector<cluster::Event>& hung, const trace::HangDiagnosis& diagnosis);
+
+/// What shows that it hung: "no rank that was left printed anything or used the processor for 30.0 s". Pure.
+std::string hang_sign(const std::vector<cluster::Event>& hung);
 
 /// Where the ranks of a hung job are: one line for all ranks in the same place, in the order in which they
 /// became idle. Tells since when (local time), in what, and where the stacks are. Pure except for the time

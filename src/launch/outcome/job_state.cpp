@@ -7,6 +7,13 @@
 namespace dtrain::launch {
 
 using cluster::Event;
+using cluster::Inactivity;
+
+namespace {
+
+constexpr std::size_t max_state = 64 * 1024;
+
+}  // namespace
 
 void JobState::take(const Event& event) {
     if (event.rank < 0 || event.rank >= size()) return;
@@ -26,6 +33,10 @@ void JobState::take(const Event& event) {
             break;
         case Event::Kind::output:
             rank.output = event.text;
+            break;
+        case Event::Kind::state:
+            if (event.code == 0) rank.state.clear();
+            if (rank.state.size() < max_state) rank.state += event.text;
             break;
         case Event::Kind::gpus:
             rank.gpus = event.text;
@@ -76,12 +87,14 @@ std::vector<Event> JobState::hung(std::chrono::milliseconds timeout) const {
     if (idle_ < size() - ended_) return {};
     const auto decisive_from_us = last_end_us_ + std::chrono::microseconds(timeout).count();
     std::vector<Event> out;
+    bool any_waits = false;
     for (const auto& rank : ranks_) {
         if (rank.ended) continue;
         if (!rank.idle || rank.idle->time_us < decisive_from_us) return {};
+        any_waits = any_waits || rank.idle->code != static_cast<int>(Inactivity::computes);
         out.push_back(*rank.idle);
     }
-    return out;
+    return any_waits ? out : std::vector<Event>();
 }
 
 std::vector<Event> JobState::failures() const {

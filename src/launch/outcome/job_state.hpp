@@ -54,8 +54,9 @@ class JobState {
         return known.idle && !known.ended;
     }
 
-    /// The last events of all ranks that have not ended, if all of these are idle and at least `timeout` has
-    /// passed since another rank ended, which they may have waited for; else empty.
+    /// The last events of all ranks that have not ended, if all of these are idle, not all of them compute,
+    /// and at least `timeout` has passed since another rank ended, which they may have waited for; else
+    /// empty.
     std::vector<cluster::Event> hung(std::chrono::milliseconds timeout) const;
 
     /// Failures ordered by time: the first is the cause. Includes ranks that were stopped, but not by the
@@ -72,6 +73,8 @@ class JobState {
     const std::optional<cluster::Event>& end_of(int rank) const;
     /// The end of its log that a failed rank of another node sent; "" if nothing arrived.
     const std::string& output_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).output; }
+    /// What it sent of its trace::RankState, as JSON, when it became idle or was asked; "": nothing.
+    const std::string& state_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).state; }
     /// How its GPUs were used, as report::gpus_text(); "" if nothing arrived.
     const std::string& gpus_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).gpus; }
 
@@ -85,6 +88,7 @@ class JobState {
         std::optional<cluster::Event> idle;
         std::string output;
         std::string gpus;
+        std::string state;
         bool stopped_by_us = false;
     };
     void note_end(Rank& rank, const cluster::Event& event);

@@ -93,9 +93,19 @@ void Supervisor::decide_while_running(JobState& job, const Requests& asked, Time
         lost_ = LostNode{.rank = *rank, .reason = {}};
         go_on(Phase::leaving, milliseconds{0}, now);
     } else if (auto hung = job.hung(limits_.hang_timeout); !hung.empty()) {
-        hung_ = std::move(hung);
-        stop_programs(job, now);
+        take_hang(job, std::move(hung), now);
+    } else {
+        has_reported_hang_ = false;
     }
+}
+
+void Supervisor::take_hang(JobState& job, std::vector<cluster::Event> hung, TimePoint now) {
+    if (limits_.only_reports_hangs) {
+        if (!std::exchange(has_reported_hang_, true)) actions_.emplace_back(ReportHang{std::move(hung)});
+        return;
+    }
+    hung_ = std::move(hung);
+    stop_programs(job, now);
 }
 
 /// Ranks that receive nothing end themselves, assuming that their launcher or network is gone.

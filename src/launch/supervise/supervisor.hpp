@@ -32,6 +32,7 @@ struct SupervisionLimits {
     int at_once = 0;        ///< signal to the backend that ends all ranks without grace
     std::chrono::milliseconds grace{0};
     std::chrono::milliseconds hang_timeout{0};  ///< after which workers report a rank as idle; 0: never
+    bool only_reports_hangs = false;            ///< once each, and the job goes on
     std::vector<int> heartbeat_ranks;           ///< ranks whose silence means that their node is lost
     std::chrono::milliseconds max_silence{0};
 };
@@ -56,7 +57,11 @@ struct WriteCommand {
 struct WriteKeepalive {
     friend bool operator==(const WriteKeepalive&, const WriteKeepalive&) = default;
 };
-using Action = std::variant<SignalBackend, WriteCommand, WriteKeepalive>;
+struct ReportHang {
+    std::vector<cluster::Event> hung;  ///< the last idle event of each rank that has not ended
+    friend bool operator==(const ReportHang&, const ReportHang&) = default;
+};
+using Action = std::variant<SignalBackend, WriteCommand, WriteKeepalive, ReportHang>;
 
 /// Decides what happens to a running job. Every phase but the first has a deadline, after which the next,
 /// more forceful one follows.
@@ -96,6 +101,7 @@ class Supervisor {
     void send_held_signals(const JobState& job, TimePoint now);
     void decide_while_running(JobState& job, const Requests& asked, TimePoint now);
     std::optional<int> rank_of_lost_node(const JobState& job, TimePoint now);
+    void take_hang(JobState& job, std::vector<cluster::Event> hung, TimePoint now);
     void stop_programs(JobState& job, TimePoint now);
     void let_leave(TimePoint now);
     void go_on(Phase phase, std::chrono::milliseconds limit, TimePoint now);
@@ -105,6 +111,7 @@ class Supervisor {
     Phase phase_ = Phase::running;
     bool killed_at_once_ = false;
     std::vector<cluster::Event> hung_;
+    bool has_reported_hang_ = false;
     std::optional<LostNode> lost_;
     std::vector<Action> actions_;          ///< for the next step
     std::map<int, TimePoint> last_heard_;  ///< for the ranks that send heartbeats

@@ -22,6 +22,7 @@
 #include "cluster/command.hpp"
 #include "launch/jobs/control_socket.hpp"
 #include "launch/jobs/job_metrics.hpp"
+#include "launch/outcome/hang_report.hpp"
 #include "launch/supervise/status_line.hpp"
 
 namespace dtrain::launch {
@@ -95,6 +96,7 @@ class Watch {
                        .at_once = options.control.at_once,
                        .grace = options.grace,
                        .hang_timeout = options.hang_timeout,
+                       .only_reports_hangs = options.only_reports_hangs,
                        .heartbeat_ranks = options.heartbeat_ranks,
                        .max_silence = options.max_silence},
                       begin_) {
@@ -125,6 +127,10 @@ class Watch {
     void operator()(const SignalBackend& signal) { engine_.send(signal.number); }
     void operator()(const WriteCommand& written) {
         write_all(engine_.stdin_fd(), cluster::to_line(written.command) + "\n");
+    }
+    void operator()(const ReportHang& report) {
+        status_.clear();
+        log_warning("{}", hang_warning(report.hung, diagnose(result_.job, report.hung)));
     }
     void operator()(const WriteKeepalive&) {
         write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));

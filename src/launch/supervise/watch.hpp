@@ -37,6 +37,7 @@ struct WatchOptions {
     std::set<int> service_ranks;  ///< e.g. servers; they are stopped when all others are done
     std::chrono::milliseconds grace{0};
     std::chrono::milliseconds hang_timeout{0};  ///< after which workers report a rank as idle; 0: never
+    bool only_reports_hangs = false;            ///< on stderr, and the job goes on
     /// Ranks that send heartbeats: the first one of each node, in a job on several nodes. A node counts as
     /// lost after `max_silence` without a heartbeat.
     std::vector<int> heartbeat_ranks;

@@ -28,6 +28,7 @@ TEST(Choices, AreFoundByTheirTexts) {
     each_is_found_by_its_text<RunMode>();
     each_is_found_by_its_text<ProgramBackend>();
     each_is_found_by_its_text<VisibleGpus>();
+    each_is_found_by_its_text<OnHang>();
     each_is_found_by_its_text<Binding>();
     each_is_found_by_its_text<PlanForm>();
     each_is_found_by_its_text<Device::Kind>();

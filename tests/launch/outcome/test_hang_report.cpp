@@ -40,7 +40,7 @@ class HangReport : public testing::Test {
 
 TEST_F(HangReport, OneRank) {
     const std::vector<Event> hung{idle(3, 5, 35, "recv ()")};
-    EXPECT_EQ(hang_reason(hung),
+    EXPECT_EQ(hang_reason(hung, {}),
               "it hung: no rank that was left printed anything or used the processor for 30.0 s");
     EXPECT_THAT(hang_places(hung, stacks_of),
                 ElementsAre("rank [3]: since 12:00:05 in recv (); stacks: /log/workerlog.3.stacks"));
@@ -49,12 +49,63 @@ TEST_F(HangReport, OneRank) {
 TEST_F(HangReport, TheOneThatIsElsewhereStandsOut) {
     const std::vector<Event> hung{idle(0, 9, 40, "allreduce ()"), idle(1, 7, 41, "allreduce ()"),
                                   idle(2, 4, 42, "load (data.py:31)"), idle(3, 8, 39, "allreduce ()")};
-    EXPECT_EQ(hang_reason(hung),
+    EXPECT_EQ(hang_reason(hung, {}),
               "it hung: no rank that was left printed anything or used the processor for 31.0 s");
     EXPECT_THAT(hang_places(hung, stacks_of),
                 ElementsAre("rank [2]: since 12:00:04 in load (data.py:31); stacks: /log/workerlog.2.stacks",
                             "ranks [0,1,3]: since 12:00:07 in allreduce (); stacks: /log/workerlog.0.stacks "
                             "and so on"));
+}
+
+TEST_F(HangReport, TheCulpritComesFirst) {
+    const std::vector<Event> hung{idle(0, 9, 40, "allreduce ()"), idle(1, 7, 41, "load ()")};
+    const trace::HangDiagnosis diagnosis{.cause = trace::HangDiagnosis::Cause::absent,
+                                         .culprits = {1},
+                                         .culprit = "rank 1 on node1 has not called it",
+                                         .waiting = {"rank 0 waits in allreduce"}};
+    EXPECT_EQ(hang_reason(hung, diagnosis),
+              "it hung: rank 1 on node1 has not called it; rank 0 waits in allreduce");
+}
+
+TEST_F(HangReport, BusyWaitsAreNotCalledIdle) {
+    auto busy = idle(0, 5, 35, "poll ()");
+    busy.code = static_cast<int>(cluster::Inactivity::waits);
+    EXPECT_EQ(hang_sign({busy, idle(1, 5, 35, "load ()")}),
+              "no rank that was left printed anything or ended an operation for 30.0 s");
+}
+
+TEST_F(HangReport, IsDiagnosedFromWhatTheRanksSent) {
+    // Rank 1 waits, rank 0 has not come, rank 2 had ended before; the state comes in two pieces.
+    JobState job(3);
+    for (const int rank : {0, 1, 2})
+        job.take({.kind = Event::Kind::started, .rank = rank, .host = "n" + std::to_string(rank)});
+    const trace::Operation barrier{.group = "world",
+                                   .number = 7,
+                                   .name = "barrier",
+                                   .has_ended = false,
+                                   .waited = std::chrono::seconds(30)};
+    const trace::RankState waits{.rank = 1,
+                                 .host = "n1",
+                                 .groups = {{.name = "world", .last_number = 7, .size = 3}},
+                                 .operations = {barrier}};
+    const trace::RankState late{.rank = 0,
+                                .host = "n0",
+                                .activity = trace::Activity::sleeps,
+                                .groups = {{.name = "world", .last_number = 6, .size = 3}}};
+    const auto json = to_json(waits);
+    job.take({.kind = Event::Kind::state, .rank = 1, .code = 0, .text = json.substr(0, 20)});
+    job.take({.kind = Event::Kind::state, .rank = 1, .code = 1, .text = json.substr(20)});
+    job.take({.kind = Event::Kind::state, .rank = 0, .code = 0, .text = "left over from before"});
+    job.take({.kind = Event::Kind::state, .rank = 0, .code = 0, .text = to_json(late)});
+    job.take({.kind = Event::Kind::done, .rank = 2, .host = "n2"});
+    const std::vector<Event> hung{idle(0, 5, 35, ""), idle(1, 5, 35, "")};
+    job.stop_asked();
+    job.take({.kind = Event::Kind::stopped, .rank = 0});
+    job.take({.kind = Event::Kind::stopped, .rank = 1});
+    const auto found = diagnose(job, hung);
+    EXPECT_EQ(found.cause, trace::HangDiagnosis::Cause::has_ended);
+    EXPECT_THAT(found.culprits, ElementsAre(2));
+    EXPECT_EQ(found.culprit, "rank 2 on n2 has ended: it has not called barrier 7 of world");
 }
 
 TEST_F(HangReport, StacksOnAnotherNode) {

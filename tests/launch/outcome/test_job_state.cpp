@@ -117,6 +117,19 @@ TEST(JobState, AJobHangsWhenAllThatIsLeftIsIdle) {
     EXPECT_FALSE(job.any_failed());
 }
 
+TEST(JobState, RanksThatAllComputeDoNotHang) {
+    JobState job(2);
+    auto idle = event(Kind::idle, 0, 20);
+    idle.code = static_cast<int>(cluster::Inactivity::computes);
+    job.take(idle);
+    idle.rank = 1;
+    job.take(idle);
+    EXPECT_THAT(hung(job), IsEmpty()) << "nobody waits";
+    idle.code = static_cast<int>(cluster::Inactivity::waits);
+    job.take(idle);
+    EXPECT_THAT(hung(job), ElementsAre(0, 1));
+}
+
 TEST(JobState, WhoWaitedForARankThatHasEndedGetsTime) {
     JobState job(3);
     for (const int rank : {0, 1}) job.take(event(Kind::idle, rank, 50'000));

@@ -219,5 +219,28 @@ TEST(Supervisor, RanksThatAllAreIdleAreStopped) {
     EXPECT_EQ(run.supervisor.hung().size(), 2U);
 }
 
+TEST(Supervisor, AHangIsReportedOnceUntilTheJobGoesOn) {
+    auto limits = by_signals;
+    limits.hang_timeout = 5s;
+    limits.only_reports_hangs = true;
+    Supervised run(limits);
+    run.started();
+    const auto all_are_idle = [&](std::int64_t time_us) {
+        for (const int rank : {0, 1})
+            run.job.take({.kind = Kind::idle, .rank = rank, .host = "n1", .time_us = time_us});
+    };
+    all_are_idle(60'000'000);
+    const auto actions = run.after(1ms);
+    ASSERT_THAT(actions, testing::SizeIs(1));
+    EXPECT_EQ(std::get<ReportHang>(actions[0]).hung.size(), 2U);
+    all_are_idle(61'000'000);
+    EXPECT_THAT(run.after(1s), IsEmpty()) << "the same hang";
+    run.with(Kind::active, 1);
+    EXPECT_THAT(run.after(1s), IsEmpty());
+    all_are_idle(70'000'000);
+    EXPECT_THAT(run.after(1s), testing::SizeIs(1)) << "another one";
+    EXPECT_TRUE(run.supervisor.hung().empty());
+}
+
 }  // namespace
 }  // namespace dtrain::launch

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/operation_trace.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <dtrain/data_type.hpp>
+
+#include "comm/operation_name.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+thread_local std::uint16_t source_of_thread = 0;
+
+/// How many communicators of these ranks this process has made before.
+int count_of(std::span<const int> job_ranks) {
+    static std::mutex mutex;
+    static std::map<std::vector<int>, int> made;
+    const std::lock_guard lock(mutex);
+    return ++made[{job_ranks.begin(), job_ranks.end()}];
+}
+
+trace::OperationKind kind_of(Operation operation) {
+    switch (operation) {
+        case Operation::send:
+            return trace::OperationKind::send;
+        case Operation::receive:
+            return trace::OperationKind::receive;
+        case Operation::receive_any:
+            return trace::OperationKind::receive_any;
+        default:
+            return trace::OperationKind::collective;
+    }
+}
+
+bool reduces(Operation operation) {
+    return operation == Operation::allreduce || operation == Operation::reduce_scatter ||
+           operation == Operation::reduce_shares;
+}
+
+bool has_peer(Operation operation) {
+    return operation == Operation::broadcast || operation == Operation::send ||
+           operation == Operation::receive;
+}
+
+std::string_view name_of(DataType type) {
+    return to_string(type);
+}
+
+}  // namespace
+
+OperationTrace::OperationTrace(int rank, std::span<const int> job_ranks)
+    : log_(trace::OperationLog::of_this_process()) {
+    if (log_ != nullptr)
+        group_ = log_->group(group_name(job_ranks, count_of(job_ranks)), rank,
+                             static_cast<int>(job_ranks.size()), job_ranks);
+}
+
+void OperationTrace::name_group(std::string_view name) {
+    if (log_ != nullptr) log_->name_group(group_, name);
+}
+
+template <class Enum>
+std::uint16_t OperationTrace::text_of(Enum value) {
+    static std::array<std::atomic<std::uint16_t>, 32> known{};
+    auto& index = known.at(static_cast<std::size_t>(value));
+    if (const auto found = index.load(std::memory_order_relaxed); found != 0) return found;
+    const auto text = log_->text(name_of(value));
+    index.store(text, std::memory_order_relaxed);
+    return text;
+}
+
+trace::BegunOperation OperationTrace::operation_of(const Call& call, std::uint64_t number) {
+    const bool has_data = call.operation != Operation::barrier;
+    const bool may_differ =
+        !has_data || call.operation == Operation::all_to_allv || call.operation == Operation::receive_any;
+    return {.kind = kind_of(call.operation),
+            .group = group_,
+            .number = number,
+            .name = text_of(call.operation),
+            .type = has_data ? text_of(call.element) : std::uint16_t{0},
+            .reduction = reduces(call.operation) ? text_of(call.reduction) : std::uint16_t{0},
+            .source = source_of_thread,
+            .count = may_differ ? trace::unknown_count : call.count,
+            .peer = has_peer(call.operation) ? call.peer : -1,
+            .tag = call.tag};
+}
+
+void note_source(std::string_view line) {
+    auto* const log = trace::OperationLog::of_this_process();
+    source_of_thread = log == nullptr ? 0 : log->text(line);
+}
+
+std::string group_name(std::span<const int> job_ranks, int nth) {
+    std::string list;
+    for (std::size_t begin = 0; begin < job_ranks.size();) {
+        auto end = begin;
+        while (end + 1 < job_ranks.size() && job_ranks[end + 1] == job_ranks[end] + 1) ++end;
+        if (!list.empty()) list += ",";
+        list += end == begin ? fmt::format("{}", job_ranks[begin])
+                             : fmt::format("{}-{}", job_ranks[begin], job_ranks[end]);
+        begin = end + 1;
+    }
+    return fmt::format("{} {}{}", job_ranks.size() == 1 ? "rank" : "ranks", list,
+                       nth == 1 ? "" : fmt::format(" ({})", nth));
+}
+
+}  // namespace dtrain::comm

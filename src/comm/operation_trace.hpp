@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "comm/call.hpp"
+#include "comm/node_board.hpp"
+#include "trace/operation_log.hpp"
+
+namespace dtrain::comm {
+
+/// Records a communicator's operations in the operation log of this process; without one, does nothing.
+class OperationTrace {
+  public:
+    using Ticket = trace::OperationLog::Ticket;
+
+    /// @param job_ranks of each rank of the communicator
+    OperationTrace(int rank, std::span<const int> job_ranks);
+
+    /// The group's name in reports, in place of its ranks.
+    void name_group(std::string_view name);
+
+    void begin(std::uint64_t number, const Call& call) {
+        if (log_ != nullptr) tickets_[number % NodeBoard::ring] = log_->begin(operation_of(call, number));
+    }
+    void waits(std::uint64_t number) {
+        if (log_ != nullptr) log_->waits(tickets_[number % NodeBoard::ring]);
+    }
+    void goes_on(std::uint64_t number) {
+        if (log_ != nullptr) log_->goes_on(tickets_[number % NodeBoard::ring]);
+    }
+    void end(std::uint64_t number) {
+        if (log_ != nullptr) log_->end(tickets_[number % NodeBoard::ring]);
+    }
+
+    /// The same for messages, whose Call::ticket is what begin_message() returned.
+    Ticket begin_message(const Call& call) {
+        return log_ == nullptr ? 0 : log_->begin(operation_of(call, 0));
+    }
+    void waits(const Call& message) {
+        if (log_ != nullptr) log_->waits(message.ticket);
+    }
+    void goes_on(const Call& message) {
+        if (log_ != nullptr) log_->goes_on(message.ticket);
+    }
+    void end(const Call& message) {
+        if (log_ != nullptr) log_->end(message.ticket);
+    }
+
+  private:
+    trace::BegunOperation operation_of(const Call& call, std::uint64_t number);
+    /// The index of an enumerator's name.
+    template <class Enum>
+    std::uint16_t text_of(Enum value);
+
+    trace::OperationLog* log_;
+    std::uint16_t group_ = 0;
+    std::array<Ticket, NodeBoard::ring> tickets_{};
+};
+
+/// The line of the program that the next operations of this thread come from: "train.py:88"; "": unknown.
+void note_source(std::string_view line);
+
+/// "ranks 0-3", "ranks 0,2 (2)": a name that all ranks give to a communicator of these ranks of the job. As
+/// they make them in the same order, the n-th one of the same ranks is the same for all.
+std::string group_name(std::span<const int> job_ranks, int nth);
+
+}  // namespace dtrain::comm

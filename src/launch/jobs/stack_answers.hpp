@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cluster/rank_list.hpp"
+#include "launch/jobs/job_record.hpp"
+#include "launch/jobs/job_view.hpp"
+
+namespace dtrain::launch {
+
+/// What a rank answered when it was asked where it is.
+struct StackAnswer {
+    int rank = 0;
+    std::string host;
+    std::string file;   ///< that has its stacks, on its node; "": it is ending
+    std::string text;   ///< the stacks, if the launcher may not see that file
+    std::string state;  ///< its trace::RankState as JSON; "": not told
+};
+
+struct StackAnswers {
+    std::map<int, StackAnswer> of_ranks;
+    bool complete = false;  ///< every rank that runs has answered
+};
+
+/// Asks all ranks of a job through its launcher, which runs on this machine; the job goes on.
+StackAnswers ask_for_stacks(const JobRecord& record);
+
+/// Says on stderr which of these ranks run and did not answer. @returns whether there are any
+bool report_silent_ranks(const JobView& view, const StackAnswers& answers, const cluster::RankList& ranks);
+
+}  // namespace dtrain::launch

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "cluster/event.hpp"
+#include "trace/rank_state.hpp"
+
+namespace dtrain::worker {
+
+struct ProgramOfRank {
+    int rank = 0;
+    std::string host = {};
+    pid_t guard = 0;
+    pid_t program = 0;
+    std::filesystem::path operations = {};  ///< folder of its operation logs; "": it has none
+};
+
+/// What a rank does at this moment.
+/// @param calls of its main thread, the innermost first
+/// @param inactivity if it has been idle for long; none: the kernel is asked what the process does now
+trace::RankState state_of_rank(const ProgramOfRank& program, std::vector<std::string> calls,
+                               std::optional<cluster::Inactivity> inactivity);
+
+}  // namespace dtrain::worker
