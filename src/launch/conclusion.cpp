@@ -93,6 +93,7 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
                   .machine_info = join(machine_info, "; ")};
     if (!ended.hung.empty()) {
         const auto diagnosis = diagnose(ended.job, ended.hung);
+        ending.hang = diagnosis;
         ending.stop_reason = hang_reason(ended.hung, diagnosis);
         if (diagnosis.waiting.size() > 1)
             ending.stop_details.assign(diagnosis.waiting.begin() + 1, diagnosis.waiting.end());

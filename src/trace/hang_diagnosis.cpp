@@ -3,6 +3,7 @@
 #include "trace/hang_diagnosis.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -361,6 +362,12 @@ std::string to_text(const Operation& operation) {
     if (!operation.group.empty()) text += " of " + operation.group;
     if (!operation.source.empty()) text += " at " + operation.source;
     return text;
+}
+
+std::string_view name_of(Cause cause) {
+    constexpr std::array<std::string_view, 8> names{"absent",   "has_ended", "stopped",  "in_kernel",
+                                                    "sequence", "circle",    "exchange", "unknown"};
+    return names.at(static_cast<std::size_t>(cause));
 }
 
 std::string HangDiagnosis::line() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/rank_state.hpp"
@@ -30,6 +31,9 @@ struct HangDiagnosis {
     /// The culprit first, then what the others wait in: "...; ranks [0-4,6,7] wait in it".
     std::string line() const;
 };
+
+/// "absent": the name of the enumerator.
+std::string_view name_of(HangDiagnosis::Cause cause);
 
 /// Pure.
 /// @param states of all ranks, in their order; those that have ended may have nothing but rank, host and

@@ -81,6 +81,13 @@ std::string_view without_prefix(std::string_view function) {
     return function;
 }
 
+/// Frames of Python's interpreter, as a debugger sees them, in place of the program's.
+bool shows_interpreter(const std::vector<std::string>& stack) {
+    return std::ranges::any_of(stack, [](std::string_view text) {
+        return frame_of(text).function.find("PyEval_") != std::string_view::npos;
+    });
+}
+
 std::string_view base_name(std::string_view file) {
     const auto slash = file.rfind('/');
     return slash == std::string_view::npos ? file : file.substr(slash + 1);
@@ -142,9 +149,10 @@ std::optional<WaitingCall> waiting_call(const std::vector<std::string>& stack) {
 }
 
 std::string program_call(const std::vector<std::string>& stack) {
-    for (const auto& text : stack)
-        if (const auto frame = frame_of(text); is_of_program(frame))
-            return fmt::format("{} ({})", frame.function, base_name(frame.file));
+    if (!shows_interpreter(stack))
+        for (const auto& text : stack)
+            if (const auto frame = frame_of(text); is_of_program(frame))
+                return fmt::format("{} ({})", frame.function, base_name(frame.file));
     if (stack.empty()) return {};
     // Of a library the function is enough: gdb shows all arguments, and where the library was compiled.
     const auto frame = frame_of(stack.front());
@@ -153,6 +161,7 @@ std::string program_call(const std::vector<std::string>& stack) {
 }
 
 std::string phase_of(const std::vector<std::string>& stack) {
+    if (shows_interpreter(stack)) return {};
     constexpr std::array<std::string_view, 4> loader{"utils/data/", "dataloader", "DataLoader", "paddle/io/"};
     constexpr std::array<std::string_view, 5> compiler{"_inductor/", "_dynamo/", "triton/", "cpp_extension",
                                                        "setuptools/"};

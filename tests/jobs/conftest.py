@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the whole-job tests share: the real programs of a build, real mpirun, and a look at what is left behind."""
 import contextlib
-import json
 import os
 import pathlib
 import shlex
@@ -16,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import mount_namespace  # noqa: E402
-from whole_jobs import BUILD, LAUNCH, PYTHON, ROOT, WORKER, clean_environment, processes_with  # noqa: E402,F401
+from whole_jobs import BUILD, LAUNCH, PYTHON, ROOT, WORKER, build_option, clean_environment, processes_with  # noqa: E402,F401
 
 
 # A file's tests share what it prepares and stay in one process; those of the longest files do not need to.
@@ -135,11 +134,6 @@ def run(argv, cwd, timeout=120, **changes):
 def mpirun(ranks, argv, cwd, timeout=120, **changes):
     """The command on that many ranks, also with fewer cores than ranks."""
     return run(["mpirun", "--oversubscribe", "-np", ranks, *argv], cwd, timeout, **changes)
-
-
-def build_option(name):
-    options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
-    return next(option["value"] for option in options if option["name"] == name)
 
 
 def build_program(program, source, compile_and_link, link):

@@ -86,9 +86,12 @@ def test_the_culprit_comes_first(job, hang, kind):
     words, env = hang
     done = job.launch(*words(kind, "--hang-timeout", "1.5", "--report", "report.json"), env=env)
     assert done.returncode == 124, done.stderr
-    _, sentence = KINDS[kind]
+    culprits, sentence = KINDS[kind]
     assert re.search(f"it hung: {sentence}", done.stderr.splitlines()[0]), done.stderr
-    assert re.search(sentence, json.loads((job.folder / "report.json").read_text())["stop_reason"])
+    report = json.loads((job.folder / "report.json").read_text())
+    assert report["hang"]["culprits"] == culprits, report["hang"]
+    assert re.search(sentence.split("; rank")[0], report["hang"]["culprit"])
+    assert re.search(sentence, report["stop_reason"])
     assert job.left_behind() == []
 
 

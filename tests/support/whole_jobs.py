@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """What all tests of whole jobs share: the programs of the build and an environment without anything of an outer job."""
+import json
 import os
 import pathlib
 
@@ -33,6 +34,11 @@ PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
 def epochs_trained(checkpoints):
     """What the newest checkpoint of a native job in this folder says; 0: there is none."""
     return max((int(path.name.split("-")[1].split(".")[0]) for path in checkpoints.glob("epoch-*")), default=0)
+
+
+def build_option(name):
+    options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
+    return next(option["value"] for option in options if option["name"] == name)
 
 
 def clean_environment(**extra):

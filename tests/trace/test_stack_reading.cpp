@@ -109,6 +109,18 @@ TEST(StackReading, KnowsWhatWaits) {
     EXPECT_EQ(waiting_call({}), std::nullopt);
 }
 
+TEST(StackReading, TakesNoInterpreterForTheProgram) {
+    // gdb, of a Python with debugging information
+    const std::vector<std::string> stack{
+        "__GI___clock_nanosleep (clock_id=...) at ../sysdeps/unix/clock_nanosleep.c:48",
+        "time_sleep (self=..., obj=...) at ../Modules/timemodule.c:2",
+        "cfunction_vectorcall_O (func=...) at Objects/methodobject.c:514",
+        "_PyEval_EvalFrameDefault (tstate=...) at Python/ceval.c:4769",
+        "run_eval_code_obj (tstate=...) at Python/pythonrun.c:1714"};
+    EXPECT_EQ(program_call(stack), "clock_nanosleep");
+    EXPECT_EQ(phase_of(stack), "");
+}
+
 TEST(StackReading, KnowsTheProgramAndItsPhase) {
     EXPECT_EQ(program_call({"sleep (threading.py:3)", "step (train.py:88)", "<module> (train.py:1)"}),
               "step (train.py:88)");

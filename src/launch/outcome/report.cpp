@@ -318,6 +318,10 @@ FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
         *text = secrets.hidden_in(*text);
     for (auto* lines : {&report.hints, &report.ending.stop_details})
         for (auto& line : *lines) line = secrets.hidden_in(line);
+    if (auto& hang = report.ending.hang) {
+        hang->culprit = secrets.hidden_in(hang->culprit);
+        for (auto& line : hang->waiting) line = secrets.hidden_in(line);
+    }
     for (auto* ends : {&report.failed, &report.stopped, &report.silent})
         for (auto& end : *ends) {
             end.detail = secrets.hidden_in(end.detail);

@@ -11,6 +11,7 @@
 #include "base/redact.hpp"
 #include "base/subprocess.hpp"
 #include "launch/outcome/job_state.hpp"
+#include "trace/hang_diagnosis.hpp"
 
 /// How a job ended, for people, for programs and for the exit status. Pure.
 namespace dtrain::launch {
@@ -43,12 +44,13 @@ struct Ending {
     std::string engine_text;      ///< messages of mpirun or srun
     int restarts = 0;             ///< number of restarts after failures
     std::string stop_reason;      ///< why dtrain-launch stopped a job without a failed rank: "it hangs"
-    std::vector<std::string> stop_details;  ///< details of the reason, one per line
-    int stop_status = 1;                    ///< the exit status in that case
-    std::string lost_node;                  ///< the node that no longer responded
-    std::string lost_because;               ///< the reason, if known; else ""
-    std::string machine;                    ///< host name of the machine where dtrain-launch runs
-    std::string machine_info;               ///< its info about ranks there that could not report themselves
+    std::vector<std::string> stop_details;     ///< details of the reason, one per line
+    int stop_status = 1;                       ///< the exit status in that case
+    std::optional<trace::HangDiagnosis> hang;  ///< if it hung: what the ranks' states tell
+    std::string lost_node;                     ///< the node that no longer responded
+    std::string lost_because;                  ///< the reason, if known; else ""
+    std::string machine;                       ///< host name of the machine where dtrain-launch runs
+    std::string machine_info;  ///< its info about ranks there that could not report themselves
 };
 
 /// How one rank ended.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/json_text.hpp"
 #include "base/text.hpp"
@@ -67,6 +68,9 @@ class Members {
         value.empty() ? null(name) : text(name, value);
     }
     void truth(std::string_view name, bool value) { value_of(name) += value ? "true" : "false"; }
+    void numbers(std::string_view name, const std::vector<int>& values) {
+        value_of(name) += fmt::format("[{}]", fmt::join(values, ", "));
+    }
     void texts(std::string_view name, const std::vector<std::string>& values) {
         auto& out = value_of(name);
         out += '[';
@@ -155,6 +159,20 @@ void append_roles(std::string& out, const std::vector<FailureReport::Role>& role
     out += '}';
 }
 
+void append_hang(std::string& out, const std::optional<trace::HangDiagnosis>& hang) {
+    if (!hang) {
+        out += "null";
+        return;
+    }
+    out += '{';
+    Members members(out, ", ");
+    members.text("cause", trace::name_of(hang->cause));
+    members.numbers("culprits", hang->culprits);
+    members.text("culprit", hang->culprit);
+    members.texts("waiting", hang->waiting);
+    out += '}';
+}
+
 void append_engine(std::string& out, const FailureReport& report) {
     out += '{';
     Members members(out, ", ");
@@ -177,6 +195,7 @@ std::string report_json(const FailureReport& report) {
     members.signal("stopped_by", report.ending.asked_to_stop_by);
     members.text_or_null("stop_reason", report.ending.stop_reason);
     members.texts("stop_details", report.ending.stop_details);
+    append_hang(members.value_of("hang"), report.ending.hang);
     members.text_or_null("lost_node", report.lost_node);
     members.text_or_null("not_started", report.not_started);
     append_cause(members.value_of("cause"), report);

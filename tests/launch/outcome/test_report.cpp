@@ -847,14 +847,30 @@ TEST(Redacted, NoSecretIsLeftAnywhere) {
     const std::string log =
         "api_key=abc\n  File \"a.py\", line 1\n    f()\nValueError: hf_xyz123 is no key\n";
     const KnownSecrets secrets(Environment{{"HF_TOKEN", "hf_xyz123"}}, {});
-    const auto report = redacted(
-        examined(job,
-                 {.engine_text = "hf_xyz123\n", .stop_reason = "hf_xyz123", .stop_details = {"hf_xyz123"}},
-                 {{0, log}, {1, log}}),
-        secrets);
+    const auto report =
+        redacted(examined(job,
+                          {.engine_text = "hf_xyz123\n",
+                           .stop_reason = "hf_xyz123",
+                           .stop_details = {"hf_xyz123"},
+                           .hang = trace::HangDiagnosis{.culprit = "hf_xyz123", .waiting = {"hf_xyz123"}}},
+                          {{0, log}, {1, log}}),
+                 secrets);
     for (const auto& shown : {report_text(report), report_json(report)})
         EXPECT_THAT(shown, AllOf(Not(HasSubstr("hf_xyz123")), Not(HasSubstr("abc")),
                                  HasSubstr("ValueError: *** is no key"), HasSubstr("api_key=***")));
+}
+
+TEST(Json, NamesTheCulpritOfAHang) {
+    Ending ending{.stop_reason = "it hung", .stop_status = 124};
+    ending.hang = trace::HangDiagnosis{.cause = trace::HangDiagnosis::Cause::has_ended,
+                                       .culprits = {1, 2},
+                                       .culprit = "ranks [1,2]",
+                                       .waiting = {"rank 0 waits"}};
+    const auto json = nlohmann::json::parse(report_json(examined(job_of(3, {}), ending, {}, trainers(3))));
+    EXPECT_EQ(json.at("hang"), (nlohmann::json{{"cause", "has_ended"},
+                                               {"culprits", {1, 2}},
+                                               {"culprit", "ranks [1,2]"},
+                                               {"waiting", {"rank 0 waits"}}}));
 }
 
 TEST(Json, SaysTheSameForPrograms) {
@@ -895,6 +911,7 @@ TEST(Json, SaysTheSameForPrograms) {
         {"stopped_by", nullptr},
         {"stop_reason", nullptr},
         {"stop_details", nlohmann::json::array()},
+        {"hang", nullptr},
         {"lost_node", nullptr},
         {"not_started", nullptr},
         {"cause", cause},
