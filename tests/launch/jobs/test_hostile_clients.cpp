@@ -121,6 +121,14 @@ TEST_F(HostileClients, OneForWhichThereIsNoDescriptorIsRefusedAndCostsNoTime) {
     expect_an_answer();
 }
 
+/// The connection of a client that has asked.
+FileDescriptor accept_a_question(const FileDescriptor& listener) {
+    FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    std::array<char, 64> question{};
+    [[maybe_unused]] const auto ignored = ::recv(socket.get(), question.data(), question.size(), 0);
+    return socket;
+}
+
 /// A launcher in a thread that says `answer` to each that connects, and closes the connection.
 class Launcher {
   public:
@@ -145,7 +153,7 @@ class Launcher {
         while (!stop_) {
             pollfd asked{listener_.get(), POLLIN, 0};
             if (::poll(&asked, 1, 5) <= 0) continue;
-            const FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            const auto socket = accept_a_question(listener_);
             do {
                 std::string_view left = answer_;
                 while (!left.empty() && !stop_) {
@@ -232,7 +240,7 @@ TEST(HostileLauncher, WhatAreNoStacksIsSaidInOneLine) {
             for (const auto& answer : {to_json(a_view()) + "\n", rubbish}) {
                 pollfd asked{listener.get(), POLLIN, 0};
                 ::poll(&asked, 1, 20'000);
-                const FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+                const auto socket = accept_a_question(listener);
                 ::send(socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
             }
         });
