@@ -101,6 +101,7 @@ void fields(M& message, const Field& field) {
         field("working_dir", message.working_dir);
         field("leads", message.leads);
         field("check", message.check);
+        field("unable", message.unable);
     } else if constexpr (std::is_same_v<T, Refused>) {
         field("reason", message.reason);
         field("of_another_job", message.of_another_job);
@@ -151,7 +152,8 @@ struct Write {
     void operator()(const char* name, const T& value) const {
         object[name] = value;
     }
-    void operator()(const char* name, const std::optional<int>& value) const {
+    template <class T>
+    void operator()(const char* name, const std::optional<T>& value) const {
         if (value) object[name] = *value;
     }
 };
@@ -165,6 +167,9 @@ struct Read {
     void operator()(const char* name, int& value) const { value = number(name, object.at(name)); }
     void operator()(const char* name, std::optional<int>& value) const {
         if (object.contains(name)) value = number(name, object.at(name));
+    }
+    void operator()(const char* name, std::optional<std::string>& value) const {
+        if (object.contains(name)) value = object.at(name).get<std::string>();
     }
 
     /// For counts, numbers, statuses and signals: none is negative.
