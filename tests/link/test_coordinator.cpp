@@ -396,7 +396,8 @@ class RawAgent {
     /// Takes what has arrived.
     void turn() {
         connection_.write();
-        if (connection_.has_input()) connection_.read();
+        while (connection_.has_input() && connection_.read()) {
+        }
         while (const auto message = connection_.next()) {
             if (const auto* wish = std::get_if<RunDaemon>(&*message)) run_ = wish->run;
             if (const auto* final = std::get_if<FinalLine>(&*message)) lines_.push_back(final->line);
