@@ -152,7 +152,7 @@ class Launcher {
     void run() {
         while (!stop_) {
             pollfd asked{listener_.get(), POLLIN, 0};
-            if (::poll(&asked, 1, 5) <= 0) continue;
+            if (::poll(&asked, 1, 1) <= 0) continue;
             const auto socket = accept_a_question(listener_);
             do {
                 std::string_view left = answer_;
