@@ -101,6 +101,7 @@ class Launch {
             const auto own = own_address(*elastic_, options_);
             options_ = options_of_start(std::move(options_), {own}, own);
         }
+        if (const auto& missing = planner_.no_program()) refuse(*missing);
         if (options_.dry_run) return show_plan();
         const auto places = leftover_places(environment_);
         if (options_.check) return check();
@@ -130,6 +131,13 @@ class Launch {
     }
 
   private:
+    /// Other nodes of an elastic job start without this one, and those of another job wait for it.
+    [[noreturn]] void refuse(const UsageError& missing) const {
+        if (!options_.dry_run && !options_.check && !elastic_)
+            report_unable(missing.what(), options_, environment_, planner_);
+        throw missing;
+    }
+
     /// Takes part in the elastic job with this machine's resources; each start of which it is the coordinator
     /// is a call of run_once.
     int run_elastic() {

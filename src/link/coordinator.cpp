@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,26 +20,15 @@ namespace {
 using Clock = Connection::Clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t max_unauthenticated = 1024;
-constexpr std::size_t min_unauthenticated = 16;
 constexpr int accepted_at_once = 64;  // before established connections are served again
 constexpr milliseconds poll_period{1'000};
 constexpr milliseconds final_flush_timeout{2'000};
 constexpr std::size_t max_warnings = 8;
 
-/// Only a part of the descriptors that this process may open, since agents, remote shells, logs and mpirun
-/// need some, too.
-std::size_t unauthenticated_allowed() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return max_unauthenticated;
-    return std::clamp<std::size_t>(limit.rlim_cur / 4, min_unauthenticated, max_unauthenticated);
-}
-
 }  // namespace
 
 Coordinator::Coordinator(Options options)
-    : options_(std::move(options)), reactor_(options_.now), max_unauthenticated_(unauthenticated_allowed()) {
+    : options_(std::move(options)), reactor_(options_.now), max_unauthenticated_(max_idle_connections()) {
     reactor_.watch(options_.listener.get(), EPOLLIN, [this](std::uint32_t) { accept_some(); });
     reactor_.every(poll_period, [this] { check_clock(); });
 }
@@ -177,6 +165,7 @@ void Coordinator::refuse_key(const std::string& peer) {
 void Coordinator::check_clock() {
     const auto now = reactor_.now();
     listen(true);
+    if (remote_shells_) remote_shells_->resume();
     while (!unauthenticated_.empty() &&
            now - peers_.at(unauthenticated_.front()).connection.begin() > authentication_timeout)
         drop(unauthenticated_.front(), "it proved no key in time");
@@ -230,6 +219,7 @@ void Coordinator::serve_remote_shells(const std::string& path) {
 
 void Coordinator::begin_run(const JobInfo& info, std::vector<std::string> names,
                             std::vector<std::string> hosts) {
+    for (const auto& [node, shell] : std::exchange(remote_shell_of_, {})) send(node, StopDaemon{run_});
     info_ = info;
     names_ = std::move(names);
     hosts_ = std::move(hosts);
@@ -241,14 +231,22 @@ void Coordinator::begin_run(const JobInfo& info, std::vector<std::string> names,
 void Coordinator::run_on(int shell, const RunOn& wish) {
     const auto found = std::find(names_.begin(), names_.end(), wish.host);
     const auto node = static_cast<int>(found - names_.begin());
+    const auto refuse = [&](std::string reason) {
+        remote_shells_->send(shell, DaemonEnded{.run = run_, .status = 1, .reason = std::move(reason)});
+    };
     if (found != names_.end() && here(node)) {
+        const RunDaemon run{.run = run_,
+                            .command = wish.command,
+                            .job_token = info_.job_token,
+                            .grace_ms = static_cast<int>(info_.grace.count())};
+        if (remote_shell_of_.contains(node)) return refuse("another remote shell runs its MPI daemon");
+        if (encode(run).size() > max_message)
+            return refuse(fmt::format("the command of {} bytes for its MPI daemon is too long for the link",
+                                      wish.command.size()));
         remote_shell_of_[node] = shell;
-        send(node, RunDaemon{.run = run_,
-                             .command = wish.command,
-                             .job_token = info_.job_token,
-                             .grace_ms = static_cast<int>(info_.grace.count())});
+        send(node, run);
     } else if (const auto lost = lost_.find(node); lost != lost_.end()) {
-        remote_shells_->send(shell, DaemonEnded{.run = run_, .status = 1, .reason = lost->second});
+        refuse(lost->second);
     } else {
         remote_shells_->send(shell,
                              UseSsh{found == names_.end() ? "" : hosts_.at(static_cast<std::size_t>(node))});

@@ -9,11 +9,15 @@
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
+#include "base/text.hpp"
 
 namespace dtrain::link {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t max_quoted = 40;
+constexpr std::size_t max_error = 200;  // those of the JSON library quote what they cannot read
 
 /// Names on the wire are those of dtrain 0.1, so that launchers of two versions can say that they differ.
 template <class T>
@@ -97,6 +101,7 @@ void fields(M& message, const Field& field) {
         field("working_dir", message.working_dir);
         field("leads", message.leads);
         field("check", message.check);
+        field("unable", message.unable);
     } else if constexpr (std::is_same_v<T, Refused>) {
         field("reason", message.reason);
         field("of_another_job", message.of_another_job);
@@ -147,7 +152,8 @@ struct Write {
     void operator()(const char* name, const T& value) const {
         object[name] = value;
     }
-    void operator()(const char* name, const std::optional<int>& value) const {
+    template <class T>
+    void operator()(const char* name, const std::optional<T>& value) const {
         if (value) object[name] = *value;
     }
 };
@@ -162,12 +168,15 @@ struct Read {
     void operator()(const char* name, std::optional<int>& value) const {
         if (object.contains(name)) value = number(name, object.at(name));
     }
+    void operator()(const char* name, std::optional<std::string>& value) const {
+        if (object.contains(name)) value = object.at(name).get<std::string>();
+    }
 
     /// For counts, numbers, statuses and signals: none is negative.
     static int number(std::string_view name, const json& value) {
         const bool is_one = value.is_number_unsigned() && value.get<std::uint64_t>() <= largest(name) &&
                             (name != "signal" || value != 0);
-        if (!is_one) throw LinkError(fmt::format("\"{}\" of a message is {}", name, shortened(value.dump())));
+        if (!is_one) throw LinkError(fmt::format("\"{}\" of a message is {}", name, described(value)));
         return value.get<int>();
     }
 
@@ -177,10 +186,9 @@ struct Read {
         if (name == "status") return 255;  // as in a shell
         return std::numeric_limits<int>::max();
     }
-    static std::string shortened(std::string text) {
-        constexpr std::size_t max = 40;
-        if (text.size() > max) text.replace(max, std::string::npos, "...");
-        return text;
+    /// Of an object or array the kind only: dump() calls itself for what is in it, and runs out of stack.
+    static std::string described(const json& value) {
+        return value.is_structured() ? value.type_name() : one_line(dumped(value), max_quoted);
     }
 };
 
@@ -194,7 +202,7 @@ Message decode_as(const std::string& name, const json& object) {
     if constexpr (sizeof...(Others) > 0)
         return decode_as<Others...>(name, object);
     else
-        throw LinkError(fmt::format("a message of unknown kind \"{}\"", name));
+        throw LinkError(fmt::format("a message of unknown kind \"{}\"", one_line(name, max_quoted)));
 }
 
 template <class... Kinds>
@@ -221,7 +229,7 @@ Message decode(std::string_view text) {
         return decode_one_of(static_cast<const Message*>(nullptr), object.at("is").get<std::string>(),
                              object);
     } catch (const json::exception& error) {
-        throw LinkError(fmt::format("a message that cannot be read: {}", error.what()));
+        throw LinkError("a message that cannot be read: " + one_line(error.what(), max_error));
     }
 }
 

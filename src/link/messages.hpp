@@ -29,11 +29,12 @@ struct JoinRequest {
     std::map<std::string, std::string> assignments;  ///< assignments of its ranks, as in write_assignments
     std::string log_dir;                             ///< absolute, on its own disk
     std::string job_id;
-    std::string run_mode;              ///< as in --run_mode
-    std::vector<std::string> program;  ///< argv of its ranks
-    std::string working_dir;           ///< working directory of its ranks, absolute
-    bool leads = false;                ///< it considers itself node 0; does the receiver do so, too?
-    bool check = false;                ///< it wants its machine inspected, without a job
+    std::string run_mode;               ///< as in --run_mode
+    std::vector<std::string> program;   ///< argv of its ranks
+    std::string working_dir;            ///< working directory of its ranks, absolute
+    bool leads = false;                 ///< it considers itself node 0; does the receiver do so, too?
+    bool check = false;                 ///< it wants its machine inspected, without a job
+    std::optional<std::string> unable;  ///< why it cannot take part: its program is missing
     friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };
 

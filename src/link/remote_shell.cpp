@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cerrno>
-#include <optional>
+#include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -26,17 +26,51 @@ namespace {
 constexpr const char* end_of_options = "--";
 constexpr const char* not_by_hand = "mpirun starts this program for dtrain-launch; it is of no use by itself";
 
-/// The next message, or nothing if the launcher has closed the connection.
-std::optional<Message> receive(int fd, FrameReader& frames) {
-    for (;;) {
-        if (const auto frame = frames.next()) return decode(*frame);
-        std::array<char, 16 * 1024> buffer;
-        const auto got = ::read(fd, buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return std::nullopt;
-        frames.take({buffer.data(), static_cast<std::size_t>(got)});
+/// A connection to the launcher.
+class Launcher {
+  public:
+    explicit Launcher(const std::string& path) : path_(path), socket_(connect_to_path(path)) {}
+
+    /// What was said before the launcher closed the connection can still be read.
+    void send(const Message& message) const {
+        auto text = framed(encode(message));
+        while (!text.empty()) {
+            const auto sent = ::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+            if (sent < 0 && errno != EINTR) return;
+            if (sent > 0) text.erase(0, static_cast<std::size_t>(sent));
+        }
     }
-}
+
+    /// @throws Error if what the launcher says is no message, or it has closed the connection
+    Message receive() {
+        try {
+            for (;;) {
+                if (const auto frame = frames_.next()) return decode(*frame);
+                take_some();
+            }
+        } catch (const LinkError& error) {
+            throw Error(fmt::format("what dtrain-launch says at {} cannot be used: {}; is it of this dtrain?",
+                                    path_, error.what()));
+        }
+    }
+
+  private:
+    void take_some() {
+        std::array<char, 16 * 1024> buffer;
+        const auto got = ::read(socket_.get(), buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) return;
+        if (got <= 0)
+            throw Error(
+                fmt::format("dtrain-launch closed its socket {} before the MPI daemon had ended; its "
+                            "own messages may say why",
+                            path_));
+        frames_.take({buffer.data(), static_cast<std::size_t>(got)});
+    }
+
+    std::string path_;
+    FileDescriptor socket_;
+    FrameReader frames_{max_message};
+};
 
 /// A scheduler's remote shell (pbs_tmrsh) runs its arguments without a shell on the other node, so that one
 /// is added.
@@ -85,22 +119,27 @@ int run_remote_shell(const std::vector<std::string>& arguments, const Environmen
     const auto path = environment.get_or("DTRAIN_AGENT_SOCKET", "");
     if (path.empty()) throw UsageError(not_by_hand);
     const auto place = host_index(arguments);
-    const auto socket = connect_to_path(path);
+    Launcher launcher(path);
     const RunOn wish{.host = arguments[place], .command = join(std::span(arguments).subspan(place + 1), " ")};
-    write_all(socket.get(), framed(encode(wish)));
-    FrameReader frames(max_message);
-    while (const auto message = receive(socket.get(), frames)) {
-        if (const auto* ssh = std::get_if<UseSsh>(&*message))
+    launcher.send(wish);
+    for (bool is_first = true;; is_first = false) {
+        const auto message = launcher.receive();
+        if (const auto* ssh = std::get_if<UseSsh>(&message); ssh != nullptr && is_first)
             become_ssh(arguments, place, ssh->host, environment);
-        if (const auto* output = std::get_if<DaemonOutput>(&*message))
+        if (const auto* output = std::get_if<DaemonOutput>(&message)) {
             write_all(output->to_stderr ? STDERR_FILENO : STDOUT_FILENO, output->text);
-        if (const auto* ended = std::get_if<DaemonEnded>(&*message)) {
+        } else if (const auto* ended = std::get_if<DaemonEnded>(&message)) {
             if (!ended->reason.empty())
-                write_all(STDERR_FILENO, fmt::format("node {}: {}\n", wish.host, ended->reason));
+                write_all(STDERR_FILENO,
+                          one_line(fmt::format("node {}: {}", wish.host, ended->reason)) + "\n");
             return ended->status;
+        } else {
+            throw Error(
+                fmt::format("dtrain-launch at {} says what it never says to a remote shell; is it of "
+                            "this dtrain?",
+                            path));
         }
     }
-    return 1;
 }
 
 }  // namespace dtrain::link

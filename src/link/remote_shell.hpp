@@ -14,6 +14,8 @@ namespace dtrain::link {
 /// long as the daemon there, prints its output and returns its status. If the node has no agent, this process
 /// becomes ssh. With `--by SHELL` it becomes SHELL, a scheduler's remote shell that runs commands without a
 /// shell, and makes it start one for the command.
+/// @throws UsageError if nothing can be done with the arguments
+/// @throws Error if the launcher ends first, or says what it should not
 int run_remote_shell(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace dtrain::link

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "link/tcp.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/listening.hpp"
@@ -19,6 +21,8 @@ namespace {
 constexpr int waiting_connections = 4096;  // agents of a large job connect all at once
 constexpr int silence_ms = 5000;
 constexpr int probes = 3;
+constexpr std::size_t min_idle = 16;
+constexpr std::size_t max_idle = 1024;
 
 void set(const FileDescriptor& socket, int level, int option, int value) {
     ::setsockopt(socket.get(), level, option, &value, sizeof value);
@@ -69,6 +73,12 @@ FileDescriptor accept_from(const FileDescriptor& listener) {
 
 bool lacks_resources(int error) {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+std::size_t max_idle_connections() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return max_idle;
+    return std::clamp<std::size_t>(limit.rlim_cur / 4, min_idle, max_idle);
 }
 
 std::variant<FileDescriptor, std::string> connect_to(const std::string& host, int port,

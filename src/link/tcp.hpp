@@ -23,6 +23,10 @@ FileDescriptor accept_from(const FileDescriptor& listener);
 /// left.
 bool lacks_resources(int error);
 
+/// How many connections a server keeps that are of no use yet: only a part of the descriptors that this
+/// process may open, since agents, remote shells, logs and mpirun need some, too.
+std::size_t max_idle_connections();
+
 /// A connection, or the error: "Connection refused".
 std::variant<FileDescriptor, std::string> connect_to(const std::string& host, int port,
                                                      std::chrono::milliseconds limit);

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <system_error>
 
@@ -39,10 +40,13 @@ FileDescriptor listen_at_path(const std::string& path) {
     return socket;
 }
 
-FileDescriptor connect_to_path(const std::string& path) {
+FileDescriptor connect_to_path(const std::string& path, std::chrono::milliseconds limit) {
     const auto address = address_of(path);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+    const timeval time{.tv_sec = seconds.count(),
+                       .tv_usec = std::chrono::microseconds(limit - seconds).count()};
     FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket.valid() ||
+    if (!socket.valid() || ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) != 0 ||
         ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         cannot_use(path);
     return socket;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "base/files.hpp"
@@ -13,6 +14,7 @@ namespace dtrain::link {
 FileDescriptor listen_at_path(const std::string& path);
 
 /// A blocking connection to such a socket.
-FileDescriptor connect_to_path(const std::string& path);
+/// @param limit for a program that neither accepts nor reads, also of each send(); 0: none
+FileDescriptor connect_to_path(const std::string& path, std::chrono::milliseconds limit = {});
 
 }  // namespace dtrain::link

@@ -396,13 +396,17 @@ class RawAgent {
     /// Takes what has arrived.
     void turn() {
         connection_.write();
-        if (connection_.has_input()) connection_.read();
-        while (const auto message = connection_.next())
+        while (connection_.has_input() && connection_.read()) {
+        }
+        while (const auto message = connection_.next()) {
             if (const auto* wish = std::get_if<RunDaemon>(&*message)) run_ = wish->run;
+            if (const auto* final = std::get_if<FinalLine>(&*message)) lines_.push_back(final->line);
+        }
     }
     bool open() const { return connection_.open(); }
     /// The run whose daemon it was asked for.
     const std::optional<int>& run() const { return run_; }
+    const std::vector<std::string>& lines() const { return lines_; }
     void say(const Message& message) {
         connection_.send(message);
         connection_.write();
@@ -411,6 +415,7 @@ class RawAgent {
   private:
     Connection connection_;
     std::optional<int> run_;
+    std::vector<std::string> lines_;
 };
 
 class RemoteShellOfRawAgent : public CoordinatorTest {
@@ -453,6 +458,46 @@ TEST_F(RemoteShellOfRawAgent, LearnsThatItsNodeIsLostWhileItWaits) {
     ASSERT_TRUE(std::holds_alternative<DaemonEnded>(heard));
     EXPECT_EQ(std::get<DaemonEnded>(heard).status, 1);
     EXPECT_EQ(std::get<DaemonEnded>(heard).reason, coordinator_->lost().at(1));
+}
+
+class UnreadMessages : public CoordinatorTest {
+  protected:
+    UnreadMessages() {
+        serve_until([&] {
+            agent_.turn();
+            return agent_.open();
+        });
+        agent_.say(JoinRequest{.host_name = "here", .wanted_node = 1});
+        serve_until([&] { return coordinator_->here(1); });
+    }
+    static std::string line(int number) {
+        return std::string(1024UL * 1024, static_cast<char>('a' + number % 26));
+    }
+    void send_lines(int count) {
+        for (int number = 0; number < count; ++number)
+            coordinator_->send(1, FinalLine{.log = "workerlog.1", .line = line(number)});
+    }
+
+    RawAgent agent_{port_};
+};
+
+// More than the sockets hold, and less than the coordinator keeps.
+TEST_F(UnreadMessages, WaitForAnAgentThatReadsLate) {
+    constexpr int count = 14;
+    send_lines(count);
+    EXPECT_TRUE(coordinator_->here(1));
+    serve_until([&] {
+        agent_.turn();
+        return agent_.lines().size() == count;
+    });
+    for (int number = 0; number < count; ++number)
+        EXPECT_EQ(agent_.lines()[static_cast<std::size_t>(number)], line(number));
+}
+
+TEST_F(UnreadMessages, CostAnAgentThatReadsNothingItsPlace) {
+    send_lines(64);
+    ASSERT_TRUE(coordinator_->lost().contains(1));
+    EXPECT_THAT(coordinator_->lost().at(1), HasSubstr("takes no messages any more"));
 }
 
 TEST_F(CoordinatorTest, ARemoteShellLearnsThatItsNodeIsLost) {

@@ -58,12 +58,21 @@ Planner::Planner(Options options, const Environment& environment, bool names_nod
     if (!backend_->uses_schedulers_daemons() && scheduler_ != nullptr && allocation_->nodes.size() > 1)
         remote_shell_ = scheduler_->remote_shell(environment_, read_file);
     options_.log_dir = expanded_log_dir(options_, environment_, std::to_string(::getpid()));
-    if (!options_.check || !options_.script.empty()) program_ = program_of(options_, environment_);
+    find_program();
     hostfile_ = hostfile_of(options_);
     machine_ = usable_machine();
     prepared_->finish();
     refuse_missing_wrapper(options_, environment_);
     if (options_.network_interface) check_network_interface(*options_.network_interface, interfaces());
+}
+
+void Planner::find_program() {
+    if (options_.check && options_.script.empty()) return;
+    try {
+        program_ = program_of(options_, environment_);
+    } catch (const UsageError& error) {
+        no_program_ = error;
+    }
 }
 
 /// A scheduler's allocation provides the nodes unless an option names them.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <dtrain/environment.hpp>
+#include <dtrain/error.hpp>
 
 #include "launch/backend/launch_backend.hpp"
 #include "launch/plan/plan.hpp"
@@ -21,11 +22,14 @@ class Planner {
     /// Inspects these.
     /// @param environment environment of the job
     /// @param names_nodes_later the job's nodes are not provided by a batch system but named later
-    /// @throws UsageError if the job cannot start: no Open MPI, no such script, no such interface
+    /// @throws UsageError if the job cannot start: no Open MPI, no such interface
     Planner(Options options, const Environment& environment, bool names_nodes_later);
 
     /// The options, completed by the scheduler's job: its id, and the log folder in which %j is replaced.
     const Options& options() const { return options_; }
+
+    /// Why the program cannot be started on this machine; its plans have none then.
+    const std::optional<UsageError>& no_program() const { return no_program_; }
 
     /// @param joined the nodes that joined at --master
     /// @param attempt number of times that ports were planned
@@ -42,10 +46,12 @@ class Planner {
 
   private:
     void ask_schedulers();
+    void find_program();
 
     const Environment& environment_;
     Options options_;
     std::vector<std::string> program_;
+    std::optional<UsageError> no_program_;
     std::vector<cluster::HostSlots> hostfile_;
     topology::Machine machine_;
     std::optional<scheduler::Allocation> allocation_;

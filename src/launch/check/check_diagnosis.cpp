@@ -96,12 +96,13 @@ class Diagnosis {
                   "--ulimit "
                   "memlock=-1 for a container; then log in anew");
         diagnose_open_files(node, info);
+        const auto& checked = nodes_[static_cast<std::size_t>(node)];
         if (!info.log_dir_error.empty())
-            fault(fmt::format("logs cannot be written into {}: {}", wants_.log_dir, info.log_dir_error),
+            fault(fmt::format("logs cannot be written into {}: {}", checked.log_dir, info.log_dir_error),
                   "name a folder that can be written on every node with --log_dir");
         if (!info.working_dir_error.empty())
             fault(
-                fmt::format("the folder {} of this command: {}", wants_.working_dir, info.working_dir_error),
+                fmt::format("the folder {} of this command: {}", checked.working_dir, info.working_dir_error),
                 "share it with all nodes, or start from a folder that all have");
     }
 

@@ -17,7 +17,9 @@ namespace dtrain::launch {
 /// A node as --check found it.
 struct CheckedNode {
     std::string host;
-    std::string way;  ///< how it was reached: "here", "launcher", "ssh", "srun", "pbs_tmrsh"
+    std::string way;          ///< how it was reached: "here", "launcher", "ssh", "srun", "pbs_tmrsh"
+    std::string log_dir;      ///< of its ranks, which it was asked about
+    std::string working_dir;  ///< likewise
     std::optional<Issue> issue;
     std::optional<NodeInfo> info;
     std::vector<ProbeResult> probes;  ///< its connections to others
@@ -27,8 +29,6 @@ struct CheckedNode {
 struct CheckWants {
     bool mpirun = true;  ///< mpirun's daemons are started on the nodes
     int ranks_of_node = 1;
-    std::string log_dir;
-    std::string working_dir;
 };
 
 enum class Severity { fault, warning };

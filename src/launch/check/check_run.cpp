@@ -86,6 +86,10 @@ class CheckRun {
         for (std::size_t node = 0; node < nodes_.size(); ++node) {
             nodes_[node].host = site.plan.nodes[node].host;
             nodes_[node].way = way_to(site, static_cast<int>(node));
+            const auto& planned = site.plan.nodes[node];
+            nodes_[node].log_dir = planned.log_dir.empty() ? site.plan.log_dir : planned.log_dir;
+            nodes_[node].working_dir =
+                planned.working_dir.empty() ? site.plan.working_dir : planned.working_dir;
         }
         if (!site.plan.remote_shell.empty() || site.launchers) listen();
         if (site.launchers)
@@ -165,10 +169,9 @@ class CheckRun {
     }
 
     void give_task(int number) {
-        const auto& own_folder = site_.plan.nodes[static_cast<std::size_t>(number)].working_dir;
         send(number, CheckTask{.nonce = nonce_,
-                               .log_dir = site_.plan.log_dir,
-                               .working_dir = own_folder.empty() ? site_.plan.working_dir : own_folder,
+                               .log_dir = node(number).log_dir,
+                               .working_dir = node(number).working_dir,
                                .variables = search_paths(site_.environment),
                                .lifetime_s = lifetime_s_});
     }
@@ -338,9 +341,7 @@ int max_ranks_of_node(const Plan& plan) {
 int run_check(const CheckSite& site) {
     ::signal(SIGPIPE, SIG_IGN);  // nodes may end while they are written to
     const CheckWants wants{.mpirun = backend_named(site.plan.engine).needs_mpirun(),
-                           .ranks_of_node = max_ranks_of_node(site.plan),
-                           .log_dir = site.plan.log_dir,
-                           .working_dir = site.plan.working_dir};
+                           .ranks_of_node = max_ranks_of_node(site.plan)};
     const auto nodes = CheckRun(site).run();
     const auto findings = diagnose(nodes, wants);
     write_all(STDOUT_FILENO, check_text(nodes, findings));

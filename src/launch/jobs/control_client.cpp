@@ -18,15 +18,16 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds launcher_limit{3000};
+constexpr std::size_t max_line = 16UL * 1024 * 1024;  // some 80,000 ranks
 
 }  // namespace
 
 ControlClient::ControlClient(const JobRecord& record, const std::string& question) {
     if (record.socket.empty()) return;
     try {
-        socket_ = link::connect_to_path(record.socket);
+        socket_ = link::connect_to_path(record.socket, launcher_limit);
     } catch (const std::system_error&) {
-        return;  // the job is ending
+        return;  // the job is ending, or its launcher stopped
     }
     const auto line = question + "\n";
     if (::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0) ended_ = true;
@@ -51,7 +52,8 @@ std::optional<std::string> ControlClient::read_line(milliseconds limit) {
         std::array<char, 65536> buffer;
         const auto got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
         if (got > 0) unfinished_line_.append(buffer.data(), static_cast<std::size_t>(got));
-        if (got == 0 || (got < 0 && errno != EINTR)) ended_ = true;
+        if (got == 0 || (got < 0 && errno != EINTR) || unfinished_line_.size() > max_line) ended_ = true;
+        if (left <= 0 && unfinished_line_.find('\n', searched) == std::string::npos) return std::nullopt;
     }
 }
 

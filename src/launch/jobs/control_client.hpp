@@ -20,7 +20,8 @@ class ControlClient {
     /// Readable when read_line() has data; -1 if the launcher cannot be asked.
     int fd() const { return socket_.get(); }
 
-    /// The next line of the answer; nothing if none arrives within the limit or the answer is complete.
+    /// The next line of the answer; nothing if none is complete within the limit, or the answer has ended.
+    /// One that is longer than those of a launcher ends it.
     std::optional<std::string> read_line(std::chrono::milliseconds limit);
 
     /// The launcher sends nothing more: the answer is complete, or the launcher has ended.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
+#include "link/tcp.hpp"
 #include "link/unix_socket.hpp"
 
 namespace dtrain::launch {
@@ -31,9 +33,14 @@ bool is_own_user(int socket) {
            (peer.uid == ::geteuid() || peer.uid == 0);
 }
 
+FileDescriptor open_spare() {
+    return FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
 }  // namespace
 
-ControlSocket::ControlSocket() : path_(folder_.path() + "/control"), listener_(link::listen_at_path(path_)) {
+ControlSocket::ControlSocket()
+    : path_(folder_.path() + "/control"), listener_(link::listen_at_path(path_)), spare_(open_spare()) {
     reactor_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
 }
 
@@ -54,7 +61,8 @@ void ControlSocket::serve(const JobState& job, bool stopping) {
 }
 
 void ControlSocket::accept() {
-    FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    auto socket = link::accept_from(listener_);
+    if (!socket.valid() && link::lacks_resources(errno)) return refuse_one();
     if (!socket.valid() || !is_own_user(socket.get())) return;
     if (clients_.size() >= max_clients) drop_the_silent();
     if (clients_.size() >= max_clients) return;
@@ -68,6 +76,13 @@ void ControlSocket::accept() {
         else
             drop(client);
     });
+}
+
+/// A connection that cannot be accepted would wake the launcher endlessly.
+void ControlSocket::refuse_one() {
+    spare_ = FileDescriptor();
+    link::accept_from(listener_);
+    spare_ = open_spare();
 }
 
 void ControlSocket::read_question(Clients::iterator client) {

@@ -62,6 +62,7 @@ class ControlSocket {
     using Clients = std::list<Client>;
 
     void accept();
+    void refuse_one();
     void read_question(Clients::iterator client);
     void answer(Client& client, const JobState& job, bool stopping);
     void note_stacks(const cluster::Event& event, const JobState& job);
@@ -74,6 +75,7 @@ class ControlSocket {
     TemporaryFolder folder_;
     std::string path_;
     FileDescriptor listener_;
+    FileDescriptor spare_;  ///< closed to accept, and refuse, a client for which there is no descriptor
     link::Reactor reactor_;
     Clients clients_;
     std::vector<PlannedRank> planned_;

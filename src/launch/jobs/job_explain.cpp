@@ -55,7 +55,7 @@ int explain_job(const JobRecord& record) {
     ::signal(SIGPIPE, SIG_IGN);
     const auto view = ask_for_view(record, "status");
     if (!view) throw Error(fmt::format("the launcher of {} does not answer", record.job));
-    const auto answers = ask_for_stacks(record);
+    const auto answers = ask_for_stacks(record, *view);
     const auto states = states_of(*view, answers);
     if (goes_on(states)) {
         write_all(STDOUT_FILENO, "the job goes on: no rank has waited for a second in its operation\n");

@@ -33,7 +33,7 @@ int show_stacks(const JobRecord& record, const cluster::RankList& ranks) {
     ::signal(SIGPIPE, SIG_IGN);
     const auto view = ask_for_view(record, "status");
     if (!view) throw Error(fmt::format("the launcher of {} does not answer", record.job));
-    const auto answers = ask_for_stacks(record);
+    const auto answers = ask_for_stacks(record, *view);
     for (const auto& [rank, answer] : answers.of_ranks)
         if (ranks.contains(rank)) write_all(STDOUT_FILENO, shown(answer));
     return report_silent_ranks(*view, answers, ranks) ? 1 : 0;

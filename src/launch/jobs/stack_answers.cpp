@@ -3,12 +3,18 @@
 #include "launch/jobs/stack_answers.hpp"
 
 #include <chrono>
+#include <set>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <dtrain/error.hpp>
+
 #include "base/files.hpp"
+#include "base/json_text.hpp"
+#include "base/text.hpp"
 #include "launch/jobs/control_client.hpp"
 
 namespace dtrain::launch {
@@ -21,24 +27,38 @@ using std::chrono::milliseconds;
 constexpr milliseconds workers_limit{60'000};  // the workers' own limit is 12 s, after which they only ask
                                                // the kernel
 
+constexpr std::size_t max_quoted = 80;
+
+/// A line of the launcher's answer: a rank's, or none when all have answered.
+using Told = std::optional<StackAnswer>;
+
+Told told_by(const Json& told) {
+    if (told.contains("end")) return std::nullopt;
+    return StackAnswer{.rank = told.at("rank").get<int>(),
+                       .host = told.at("host").get<std::string>(),
+                       .file = told.at("file").get<std::string>(),
+                       .text = told.at("text").get<std::string>(),
+                       .state = told.value("state", "")};
+}
+
 }  // namespace
 
-StackAnswers ask_for_stacks(const JobRecord& record) {
+StackAnswers ask_for_stacks(const JobRecord& record, const JobView& view) {
+    std::set<int> known;
+    for (const auto& rank : view.ranks) known.insert(rank.rank);
     StackAnswers out;
     ControlClient client(record, "stacks");
     const auto deadline = Clock::now() + workers_limit;
-    while (!out.complete) {
+    while (!out.complete && Clock::now() < deadline) {
         const auto line = client.read_line(std::chrono::ceil<milliseconds>(deadline - Clock::now()));
         if (!line) break;
-        const auto told = Json::parse(*line);
-        out.complete = told.contains("end");
-        if (out.complete) break;
-        const auto rank = told.at("rank").get<int>();
-        out.of_ranks[rank] = {.rank = rank,
-                              .host = told.at("host").get<std::string>(),
-                              .file = told.at("file").get<std::string>(),
-                              .text = told.at("text").get<std::string>(),
-                              .state = told.value("state", "")};
+        auto told = read_json(*line, told_by);
+        if (!told)
+            throw Error(fmt::format("the launcher of {} answers with what are no stacks: {}", record.job,
+                                    one_line(*line, max_quoted)));
+        out.complete = !told->has_value();
+        if (told->has_value() && known.contains((*told)->rank))
+            out.of_ranks[(*told)->rank] = std::move(**told);
     }
     return out;
 }

@@ -27,7 +27,8 @@ struct StackAnswers {
 };
 
 /// Asks all ranks of a job through its launcher, which runs on this machine; the job goes on.
-StackAnswers ask_for_stacks(const JobRecord& record);
+/// @throws Error if that answers with something else
+StackAnswers ask_for_stacks(const JobRecord& record, const JobView& view);
 
 /// Says on stderr which of these ranks run and did not answer. @returns whether there are any
 bool report_silent_ranks(const JobView& view, const StackAnswers& answers, const cluster::RankList& ranks);

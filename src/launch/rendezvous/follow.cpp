@@ -55,7 +55,7 @@ cluster::RankContract own_contract(const std::string& log_folder, const Options&
 link::AgentOptions agent_options(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
                                  const Options& options, const Environment& environment) {
     auto for_daemon = environment;
-    own_contract(request.log_dir, options, environment).write(for_daemon);
+    if (!request.unable) own_contract(request.log_dir, options, environment).write(for_daemon);
     const auto log_dir = request.log_dir;
     return {.coordinator = rendezvous.coordinator,
             .port = rendezvous.port,

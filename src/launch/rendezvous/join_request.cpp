@@ -41,9 +41,12 @@ std::vector<std::string> sorted(std::vector<std::string> args) {
     return args;
 }
 
-std::optional<link::Refused> other_version(const link::JoinRequest& request) {
-    if (request.version == version) return std::nullopt;
-    return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", request.version, version)};
+std::optional<link::Refused> not_capable(const link::JoinRequest& request) {
+    if (request.version != version)
+        return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", request.version, version)};
+    constexpr std::size_t max_reason = 300;
+    if (request.unable) return link::Refused{one_line(*request.unable, max_reason)};
+    return std::nullopt;
 }
 
 /// In a parameter-server job the ranks of a node are not contiguous.
@@ -148,7 +151,7 @@ link::Admission admit_named(const link::JoinRequest& request, const Plan& plan) 
     const auto hosts = plan.hosts();
     const bool same_nodes = sorted(request.nodes) == sorted(hosts);
     if (request.leads && (!same_nodes || request.job_id != plan.job_id)) return another_job;
-    if (auto refused = other_version(request)) return *refused;
+    if (auto refused = not_capable(request)) return *refused;
     if (same_nodes && request.nodes != hosts)
         return link::Refused{
             fmt::format("its nodes stand in the order {}, node 0's in the order {}; give all nodes the same "
@@ -190,7 +193,7 @@ link::Admission admit_named(const link::JoinRequest& request, const Plan& plan) 
 link::Admission admit_at_master(const link::JoinRequest& request, int count, RunMode mode,
                                 const std::map<int, std::optional<int>>& wanted_by_others) {
     if (request.leads) return another_job;
-    if (auto refused = other_version(request)) return *refused;
+    if (auto refused = not_capable(request)) return *refused;
     if (!request.nodes.empty())
         return link::Refused{
             fmt::format("it was started with --ips {}, node 0 without; give all nodes the same options",

@@ -24,28 +24,37 @@ namespace {
 
 constexpr std::chrono::seconds time_to_report{3};
 
-/// With --ips the same command runs on every node, so this machine must be among them. If node 0 waits for
-/// this node, it is told why this one does not join.
-void refuse_unnamed_machine(const Options& options, const Environment& environment, const Plan& plan) {
-    if (plan.own_node || options.hostfile || plan.servers) return;
+/// If node 0 waits for this node, it is told why this one does not join.
+void be_refused(const RendezvousPoint& rendezvous, const link::JoinRequest& request, const Options& options,
+                const Environment& environment) {
     auto briefly = options;
     briefly.start_timeout = time_to_report;
     try {
-        follow_start(rendezvous_of(options, plan.hosts()), join_request_of(plan, options, host_name(), 0),
-                     briefly, environment, {});
+        follow_start(rendezvous, request, briefly, environment, {});
     } catch (const Error&) {
-        // The error below is enough for people on this node.
+        // This launcher has an error of its own, which is enough for people on this node.
     }
+}
+
+/// With --ips the same command runs on every node, so this machine must be among them.
+void refuse_unnamed_machine(const Options& options, const Environment& environment, const Plan& plan) {
+    if (plan.own_node || options.hostfile || plan.servers) return;
+    be_refused(rendezvous_of(options, plan.hosts()), join_request_of(plan, options, host_name(), 0), options,
+               environment);
     throw UsageError(fmt::format(
         "none of this machine's addresses is in --ips {}; name its address there with --host", options.ips));
+}
+
+bool may_be_coordinator_at(const RendezvousPoint& rendezvous, const Options& options) {
+    return may_be_coordinator(options, rendezvous,
+                              own_names(own_addresses(), {rendezvous.coordinator}, addresses_of));
 }
 
 Rendezvous meet_at_master(int count, const Options& options, const Environment& environment,
                           const Planner& planner, const std::function<void()>& follows) {
     decide_mode(options);  // refuses options that are not possible here
     const auto rendezvous = rendezvous_at_master(options);
-    if (may_be_coordinator(options, rendezvous,
-                           own_names(own_addresses(), {rendezvous.coordinator}, addresses_of))) {
+    if (may_be_coordinator_at(rendezvous, options)) {
         auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
         // The first of several launchers on one machine gets the port.
         const bool another_is_coordinator = errno == EADDRINUSE && options.rank.value_or(-1) < 0;
@@ -97,6 +106,20 @@ Rendezvous meet_other_nodes(const Options& options, const Environment& environme
     follows();
     return {.followed = follow_coordinator(rendezvous, join_request_of(plan, options, host_name(), 0),
                                            options, environment)};
+}
+
+void report_unable(const std::string& reason, const Options& options, const Environment& environment,
+                   const Planner& planner) {
+    if (planner.allocation()) return;
+    const int count = nodes_at_master(options);
+    const auto plan = count > 0 ? planner.plan_of_this_machine(options) : planner.plan(options);
+    const auto rendezvous = count > 0 ? rendezvous_at_master(options) : rendezvous_of(options, plan.hosts());
+    const bool waits_elsewhere =
+        count > 0 ? !may_be_coordinator_at(rendezvous, options) : part_in(plan, false) == Part::agent;
+    if (!waits_elsewhere) return;
+    auto request = join_request_of(plan, options, host_name(), count);
+    request.unable = reason;
+    be_refused(rendezvous, request, options, environment);
 }
 
 Rendezvous meet_for_check(const Options& options, const Environment& environment, const Planner& planner) {

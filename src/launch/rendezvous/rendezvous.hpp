@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <dtrain/environment.hpp>
 
@@ -26,6 +27,10 @@ struct Rendezvous {
 /// @throws UsageError if this machine has no place among the nodes, or the others cannot reach it
 Rendezvous meet_other_nodes(const Options& options, const Environment& environment, const Planner& planner,
                             const std::function<void()>& follows);
+
+/// Tells the coordinator why this node, if it is one of the others, cannot take part; ends within seconds.
+void report_unable(const std::string& reason, const Options& options, const Environment& environment,
+                   const Planner& planner);
 
 /// Decides which node inspects the others for --check: the first one, if the launchers of the others join it;
 /// else each by itself, over ssh. If the nodes are named, the result has a plan unless this node was

@@ -184,13 +184,16 @@ while not (os.path.exists("up.0") and os.path.exists("up.1")): time.sleep(0.05)
                     "workerlog.1": "b.py TRAINER"}
 
 
-def test_a_script_that_is_missing_on_one_node_is_an_error_there(follow):
+@pytest.mark.parametrize("where", ["--ips", "--master"])
+def test_a_script_that_is_missing_on_one_node_is_an_error_on_both_sides(follow, where):
+    """Oracle: node 0 does not wait for its --start-timeout of ten minutes."""
     follow.job.script("a.py", HELLO)
-    ips = follow.cluster.addresses(2)
-    launchers = {1: follow.start(1, "--ips", ips, "--start-timeout", 4, "a.py"), 2: follow.start(2, "--ips", ips, "none.py")}
-    done = ends(launchers)
+    nodes = ("--ips", follow.cluster.addresses(2)) if where == "--ips" else ("--master", "10.77.0.1:29511", "--nnodes", 2)
+    done = ends({1: follow.start(1, *nodes, "a.py"), 2: follow.start(2, *nodes, "none.py")})
     assert [status for status, _, _ in done.values()] == [2, 2], told(done)
-    assert 'training script "none.py" not found' in done[2][2]
+    missing = 'training script "none.py" not found\n'
+    assert done[2][2].endswith("dtrain-launch: " + missing)
+    assert done[1][2].endswith("dtrain-launch: a node cannot take part: node2 (10.77.0.2): " + missing)
 
 
 def test_modes_that_differ_are_an_error_on_both_sides(follow):

@@ -129,6 +129,14 @@ def test_nodes_that_all_run_it_need_no_ssh(launchers, order):
     assert not (launchers.job.folder / "log").exists()
 
 
+def test_each_node_is_asked_about_the_log_folder_that_it_names(launchers):
+    ips = ("--check", "--ips", launchers.job.cluster.addresses(2), "--log_dir")
+    done = launchers.done({1: launchers.start(1, *ips, "/tmp/of1"), 2: launchers.start(2, *ips, "/proc/of2")})
+    _, table, _ = done[1]
+    assert done[1][0] == 1 and "fault: node 1 (10.77.0.2): logs cannot be written into /proc/of2: " in table, done
+    assert table.splitlines()[1].split()[-1] == "ok", table
+
+
 def test_a_node_that_neither_comes_nor_is_reached_is_the_fault(launchers):
     words = ("--check", "--ips", launchers.job.cluster.addresses(3), "--start-timeout", 3)
     done = launchers.done({node: launchers.start(node, *words) for node in (1, 2)})

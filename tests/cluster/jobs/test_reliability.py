@@ -221,7 +221,7 @@ ON_SEVERAL_NODES = {
     "node 2 has another key; there": other_key,
     "node 2 has another key; on node 1": other_key_on_node_1,
     "the program is not there on node 2; there": missing_program,
-    "the program is not there on node 2; on node 1, `--start-timeout 5`": missing_program_on_node_1,
+    "the program is not there on node 2; on node 1": missing_program_on_node_1,
     "node 2 has another version of dtrain; there": other_version,
     "node 2 has another version of dtrain; on node 1": other_version_on_node_1,
 }

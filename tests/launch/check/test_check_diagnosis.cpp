@@ -38,7 +38,10 @@ NodeInfo healthy(int number) {
 std::vector<CheckedNode> healthy_nodes(int count) {
     std::vector<CheckedNode> nodes;
     for (int node = 0; node < count; ++node) {
-        nodes.push_back({.host = "10.0.0." + std::to_string(node + 1), .way = node == 0 ? "here" : "ssh"});
+        nodes.push_back({.host = "10.0.0." + std::to_string(node + 1),
+                         .way = node == 0 ? "here" : "ssh",
+                         .log_dir = "/home/a/log",
+                         .working_dir = "/home/a"});
         nodes.back().info = healthy(node);
         for (int other = 0; other < count; ++other)
             if (other != node) nodes.back().probes.push_back({.to = other, .round_trip_us = 120});
@@ -47,7 +50,7 @@ std::vector<CheckedNode> healthy_nodes(int count) {
 }
 
 CheckWants job() {
-    return {.ranks_of_node = 8, .log_dir = "/home/a/log", .working_dir = "/home/a"};
+    return {.ranks_of_node = 8};
 }
 
 /// The only finding about three nodes of which the last one was changed.
@@ -65,6 +68,18 @@ Finding about_last(const Change& change, const CheckWants& wants = job()) {
 
 CheckedNode silent(const std::string& host) {
     return {.host = host, .way = "ssh", .issue = Issue{.text = "Connection refused", .remedy = "start sshd"}};
+}
+
+TEST(CheckDiagnosis, NamesTheFoldersOfTheNodeItself) {
+    auto nodes = healthy_nodes(2);
+    nodes[1].log_dir = "/scratch/log";
+    nodes[1].working_dir = "/home/b";
+    nodes[1].info->log_dir_error = "Read-only file system";
+    nodes[1].info->working_dir_error = "Permission denied";
+    const auto findings = diagnose(nodes, job());
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].text, "logs cannot be written into /scratch/log: Read-only file system");
+    EXPECT_EQ(findings[1].text, "the folder /home/b of this command: Permission denied");
 }
 
 TEST(CheckDiagnosis, FindsNothingWrongWithHealthyNodes) {

@@ -103,6 +103,16 @@ TEST(Admit, WhatDiffersIsNamed) {
     EXPECT_THAT(reason(admit_named(request, plan)), HasSubstr("it has dtrain 0.0.9"));
 }
 
+TEST(Admit, OneThatCannotTakePartSaysWhyInOneLine) {
+    auto request = join_request_of_second();
+    request.unable = "training script \"none.py\" not found\x1b[2J";
+    const std::string why = R"(training script "none.py" not found\x1b[2J)";
+    EXPECT_EQ(reason(admit_named(request, two_nodes(0))), why);
+    request.nodes.clear();
+    request.node_count = 2;
+    EXPECT_EQ(reason(admit_at_master(request, 2, RunMode::collective, {})), why);
+}
+
 TEST(Admit, ModesAndServersHaveToAgree) {
     const auto plan = two_nodes(0);
     auto request = join_request_of_second();
