@@ -16,7 +16,7 @@ RUN = jobs.BUILD / "src" / "bin" / "dtrain-run"
 ENVIRONMENT = {"PYTHONPATH": jobs.ROOT / "python", "DTRAIN_LIBRARY": jobs.BUILD / "src/libdtrain.so", "CUDA_VISIBLE_DEVICES": "",
                "OMP_NUM_THREADS": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 OPERATIONS = ["averages", "all_types", "bools", "uneven", "in_place", "strided", "works", "any_source", "coalesced", "groups",
-              "refused"]
+              "sparse", "monitored", "refused"]
 TRAININGS = ["ddp", "ddp_small_buckets", "ddp_static_graph", "ddp_gradient_as_bucket_view", "ddp_accumulates", "ddp_join",
              "ddp_compressed", "zero_optimizer", "fsdp2", "dtensor", "functional_collectives", "batch_norm", "checkpoint"]
 COUNT = 2500 if os.environ.get("DTRAIN_STRESS") else 150

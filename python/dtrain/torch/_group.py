@@ -10,16 +10,20 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import torch
 from torch._C._distributed_c10d import AllreduceOptions, ProcessGroup, ReduceOp, Work
+from torch.distributed.distributed_c10d import _world
 
 from .._errors import DtrainError
 from .._library import library
 from .._source import note_source
+from ._monitored import monitored_barrier
+from ._sparse import all_reduce_sparse
 from ._tensors import (REDUCIBLE, bytes_of, check_is_here, check_same_type, copying_back, in_memory, in_one_piece, joined,
                        only, overlap, reduction_of, split, type_and_reduction)
 from ._works import TURN, UnderWay, completed, finish_all, keep_for_ever
 
 _MAX_TAG = 32767
 _SUM = ReduceOp.SUM
+_CPU = torch.device("cpu")
 #: What is called, and its arguments before the request.
 _Call = Tuple[Callable[..., int], Tuple[Any, ...]]
 
@@ -62,7 +66,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         self._ranks = size
         self._handle = communicator
         self._name = self._description = ""
-        self._sequence = 0
+        self._sequence = self._monitored = 0
         self._library = library()
         self._together: Optional[List[Work]] = None
         self.set_timeout(timeout)
@@ -115,6 +119,11 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def group_desc(self) -> str:
         """As getGroupDesc()."""
         return self._description
+
+    @property
+    def _device_types(self) -> List[torch.device]:
+        """None while torch makes the group: it would record what backends of its C++ do, and throws where there are none."""
+        return [_CPU] if self in _world.pg_map else []
 
     supports_coalescing = False  # operations need not be one call to be fast
     supports_splitting = False
@@ -249,6 +258,10 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
 
     def _all_reduce(self, tensors: Sequence[torch.Tensor], operation: Any, opts: Any, what: str) -> Work:
         reduction = reduction_of(operation, what)
+        if any(tensor.layout is torch.sparse_coo for tensor in tensors):
+            for tensor in tensors:
+                all_reduce_sparse(tensor, reduction, self._ranks, self._gathered, what)
+            return completed(tensors)
         calls, pairs = [], []
         for tensor in tensors:
             memory = in_memory(tensor, what)
@@ -257,6 +270,12 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
             pairs.append((tensor, memory))
 
         return self._start(calls, opts, tensors, (pairs,), copying_back(*pairs))
+
+    def _gathered(self, tensor: torch.Tensor, lengths: List[int]) -> List[torch.Tensor]:
+        """All ranks' tensors, of these lengths in the first dimension."""
+        all_of_them = [tensor.new_empty((length, *tensor.shape[1:])) for length in lengths]
+        self.allgather([all_of_them], [tensor]).wait()
+        return all_of_them
 
     def reduce(self, tensors: Any, opts: Any = None, operation: Any = None, timeout: Any = None) -> Work:
         """@param opts ReduceOptions, or the rank that receives and then the operation"""
@@ -476,6 +495,13 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """Complete when all ranks have entered."""
         del timeout
         return self._start([(self._library.barrier, ())], opts, [], ())
+
+    def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool = False) -> None:
+        """A barrier that names the ranks that do not come within the timeout."""
+        self._monitored += 1
+        monitored_barrier(self._store, f"dtrain/monitored/{self._monitored}", self._rank, self._ranks, timeout, wait_all_ranks)
+
+    monitoredBarrier = monitored_barrier
 
     # Messages
 

@@ -15,7 +15,7 @@ from typing import Any, Callable, List, Optional, Sequence
 import torch
 from torch._C._distributed_c10d import Work
 
-from .._errors import DtrainError
+from .._errors import CommunicatorTimeout, DtrainError
 from .._library import library
 
 #: Only one thread at a time may be in libdtrain.
@@ -25,6 +25,13 @@ _A_TURN = 0.02
 
 #: Operations under way: their memory stays, whatever becomes of the objects that stand for them.
 _under_way: "dict[int, UnderWay]" = {}
+
+
+def _as_torch_says(error: Exception) -> Exception:
+    """With the words by which programs tell a timeout of torch.distributed from other errors."""
+    if isinstance(error, CommunicatorTimeout):
+        error.args = (f"dtrain: Timed out waiting: {error.args[0]}",)
+    return error
 
 
 class Completed(Work):  # type: ignore[misc]  # torch declares it without types of its own
@@ -120,7 +127,7 @@ class UnderWay(Completed):
         with TURN:
             for request in (self._request, *self._rest):
                 if request.value and library().wait_for(addressof(request), seconds, _ignored_address):
-                    error = library().last_error()
+                    error = _as_torch_says(library().last_error())
                     break
                 if request.value:
                     return False
@@ -141,7 +148,7 @@ class UnderWay(Completed):
         end = time.monotonic() + limit
         while not self._advance(max(0.0, min(_A_TURN, end - time.monotonic()))):
             if time.monotonic() >= end:
-                raise RuntimeError(f"the operation is not complete after {limit:g} seconds")
+                raise RuntimeError(f"dtrain: Timed out waiting {limit:g} s for the operation to complete")
         return True
 
     def is_completed(self) -> bool:

@@ -120,7 +120,7 @@ def works():
     waiting = dist.irecv(torch.zeros(1), (rank + 1) % size, tag=9) if size > 1 else None
     if waiting is not None:
         assert not waiting.is_completed()
-        raises(RuntimeError, "not complete after 0.1 seconds", waiting.wait, timedelta(seconds=0.1))
+        raises(RuntimeError, "Timed out waiting 0.1 s", waiting.wait, timedelta(seconds=0.1))
         dist.barrier()
         dist.send(torch.ones(1), (rank - 1) % size, tag=9)
         waiting.wait()
@@ -187,13 +187,49 @@ def again():
 def refused():
     """Mistakes are found before anything is sent."""
     rank, size = me()
-    raises(ValueError, "sparse", dist.all_reduce, torch.ones(3).to_sparse())
+    raises(ValueError, "sparse", dist.all_reduce, torch.ones(3).to_sparse(), dist.ReduceOp.MAX)
+    raises(ValueError, "sparse", dist.broadcast, torch.ones(3).to_sparse(), 0)
     raises(ValueError, "integers and bools", dist.all_reduce, torch.ones(3), dist.ReduceOp.BAND)
     raises(ValueError, "tags of the back end dtrain are 0 to 32767", dist.send, torch.ones(1), (rank + 1) % max(size, 2), tag=1 << 20)
     raises(Exception, "", dist.all_gather, [torch.zeros(2)] * size, torch.zeros(3))
     raises(Exception, "split sizes", dist.all_to_all_single, torch.zeros(size), torch.zeros(size), [size + 1] + [0] * (size - 1),
            [1] * size)
     raises(ValueError, "complex", dist.group.WORLD.allreduce, [torch.zeros(2, dtype=torch.complex64)])
+
+
+def sparse():
+    """Sums and averages of sparse tensors: those of dense ones. Rank 0 has no entries."""
+    rank, size = me()
+    for operation in (dist.ReduceOp.SUM, dist.ReduceOp.AVG):
+        tensor = torch.sparse_coo_tensor([[rank, size, rank]] if rank else torch.zeros(1, 0, dtype=torch.int64),
+                                         torch.arange(6.0).reshape(3, 2) + rank if rank else torch.zeros(0, 2), (size + 1, 2))
+        dense = tensor.to_dense()
+        dist.all_reduce(tensor, operation)
+        dist.all_reduce(dense, operation)
+        assert torch.equal(tensor.to_dense(), dense), (tensor, dense)
+    torch.manual_seed(3)
+    tables = [torch.nn.parallel.DistributedDataParallel(torch.nn.Embedding.from_pretrained(torch.ones(5, 2), False, sparse=rows))
+              for rows in (True, False)]
+    for table in tables:
+        table(torch.tensor([rank, 4, 4])).pow(2).sum().backward()
+    assert torch.equal(tables[0].module.weight.grad.to_dense(), tables[1].module.weight.grad)
+
+
+def monitored():
+    """monitored_barrier() names who does not come. (That of torch's module is for gloo alone in torch 2.6.)"""
+    rank, size = me()
+    world = dist.group.WORLD
+    world.monitored_barrier(timedelta(seconds=20))
+    names = ", ".join(map(str, range(1, size)))
+    if rank == 0:
+        raises(RuntimeError, f"Rank{'s' if size > 2 else ''} {names} failed to pass monitoredBarrier in 200 ms",
+               world.monitored_barrier, timedelta(seconds=0.2), wait_all_ranks=True)
+    dist.barrier()
+    group = dist.new_group()
+    if rank == 0:
+        raises(RuntimeError, "Rank 1 failed to pass", group.monitored_barrier, timedelta(seconds=1))
+    elif rank > 1:
+        raises(RuntimeError, "from rank 0: Rank 1 failed to pass", group.monitored_barrier, timedelta(seconds=20))
 
 
 def left_to_the_end():
