@@ -140,6 +140,7 @@ const std::vector<OptionRow>& rows() {
      .preset_by = "DTRAIN_GRACE", .in_settings = true},
     {.name = "hang-timeout", .group = own, .value = "S", .help = "Stop the job, with the stacks of all ranks, after S seconds without output and CPU time (0: never)", .field = &O::hang_timeout, .max = 864000,
      .preset_by = "DTRAIN_HANG_TIMEOUT", .in_settings = true},
+    {.name = "trace-mpi", .group = own, .help = "Record the programs' calls of MPI, so that a report of a hang can name them", .field = &O::trace_mpi, .in_settings = true},
     {.name = "tee", .group = own, .value = "RANKS", .help = "Show the output of these ranks: 0,2-3 or all (default: rank 0; in ps jobs worker 0)", .field = &O::tee},
     {.name = "quiet", .group = own, .help = "Show no rank's output, no banner, no status line", .field = &O::quiet},
     {.name = "no-banner", .group = own, .help = "On stdout nothing but what ranks print; no status line", .field = &O::no_banner},

@@ -82,6 +82,7 @@ struct Options {
     std::string engine = "auto";  ///< or the name of a launch backend
     std::chrono::milliseconds grace{10'000};
     std::chrono::milliseconds hang_timeout{0};  ///< 0: never
+    bool trace_mpi = false;
     std::optional<std::string> tee;
     bool quiet = false;
     bool no_banner = false;
