@@ -15,14 +15,14 @@ namespace {
 
 using tests::refuses;
 
-constexpr const char* variable = "DTRAIN_TRACE_MPI_MODULE";
+constexpr const char* library_variable = "DTRAIN_TRACE_MPI_MODULE";
 
 TEST(TraceMpiLibrary, TheVariableNamesAFile) {
     const tests::TemporaryFolder folder;
     const auto file = (folder.path() / "own.so").string();
-    EXPECT_THAT([&] { trace_mpi_library({{variable, file}}); }, refuses(file));
+    EXPECT_THAT([&] { trace_mpi_library({{library_variable, file}}); }, refuses(file));
     replace_file(file, "");
-    EXPECT_EQ(trace_mpi_library({{variable, file}}), file);
+    EXPECT_EQ(trace_mpi_library({{library_variable, file}}), file);
 }
 
 TEST(TraceMpiLibrary, APathThatCannotBePreloadedIsRefused) {
@@ -30,7 +30,7 @@ TEST(TraceMpiLibrary, APathThatCannotBePreloadedIsRefused) {
     for (const auto* name : {"a b.so", "a:b.so"}) {
         const auto file = (folder.path() / name).string();
         replace_file(file, "");
-        EXPECT_THAT([&] { trace_mpi_library({{variable, file}}); }, refuses(file));
+        EXPECT_THAT([&] { trace_mpi_library({{library_variable, file}}); }, refuses(file));
     }
 }
 

@@ -45,9 +45,10 @@ def output(*command, **environment):
 
 
 def built():
+    """Without the library for --trace-mpi: it has libstdc++ inside, which takes what the glibc has that it was built for."""
     folders = [BUILD / "src/bin", BUILD / "src/libexec/dtrain"]
     programs = [path for folder in folders for path in folder.glob("dtrain-*") if path.is_file() and path.suffix == ""]
-    return [*programs, LIBRARY, TRACE_MPI_MODULE, *(path for path in (NCCL_MODULE, GPU_MODULE, PROMETHEUS_MODULE) if path.exists())]
+    return [*programs, LIBRARY, *(path for path in (NCCL_MODULE, GPU_MODULE, PROMETHEUS_MODULE) if path.exists())]
 
 
 @needs_binutils
