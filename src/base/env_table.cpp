@@ -89,6 +89,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_NCCL_GRAPH", by_programs, "1", "0: NCCL's sums stay outside of the CUDA graph of a step; for all ranks when one of them is told so."},
     Row{"DTRAIN_NCCL_MODULE", by_programs, "libdtrain_nccl.so", "File of the module that calls NCCL and CUDA's runtime."},
     Row{"DTRAIN_PROMETHEUS_MODULE", by_programs, "libdtrain_prometheus.so", "File of the module that calls prometheus-cpp, for --metrics-port and the metrics of parameter servers."},
+    Row{"DTRAIN_TRACE_MPI_MODULE", read, "libdtrain_trace_mpi.so", "File of the library that --trace-mpi loads into programs, to record their calls of MPI."},
     Row{"DTRAIN_PROGRESS_THREAD", by_programs, "1", "0: no thread lets operations of a Communicator across nodes go on while a native program computes."},
     Row{"DTRAIN_RANKS_PER_NODE", by_programs, "ranks that share memory", "For tests: so many consecutive ranks of a native program count as a node of their own, so that several nodes are on one machine."},
     Row{"DTRAIN_GRACE", read, "10", "Seconds between SIGTERM and SIGKILL when programs are stopped."},

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -35,6 +37,10 @@ class ModuleError : public Error {
     Kind kind_;
     std::string file_;
 };
+
+/// Where this program would find a library: in LD_LIBRARY_PATH, beside its own libraries, or in the system's
+/// folders.
+std::optional<std::filesystem::path> find_library(const std::string& file);
 
 /// The module's entry point. The module stays open.
 /// @param binding RTLD_NOW, or RTLD_LAZY for a module that may call functions missing in its libraries

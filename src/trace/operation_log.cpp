@@ -3,6 +3,7 @@
 #include "trace/operation_log.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -19,9 +20,21 @@ std::int64_t now_ns() {
     return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
+/// A process may have several logs: of two libraries, or of the program that it was before exec.
+std::string path_of_log(const std::string& folder, int number) {
+    const auto pid = std::to_string(::getpid());
+    return folder + "/" + (number == 1 ? pid : pid + "-" + std::to_string(number)) + operation_log_suffix;
+}
+
 OperationLogFile* map_new_file(const std::string& folder) {
-    const auto path = folder + "/" + std::to_string(::getpid()) + operation_log_suffix;
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    constexpr int max_logs = 9;
+    std::string path;
+    int file = -1;
+    for (int number = 1; file < 0 && number <= max_logs; ++number) {
+        path = path_of_log(folder, number);
+        file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (file < 0 && errno != EEXIST) return nullptr;
+    }
     if (file < 0) return nullptr;
     void* memory = MAP_FAILED;
     // Without room, a later write would be SIGBUS.
@@ -38,6 +51,13 @@ OperationLogFile* map_new_file(const std::string& folder) {
     std::atomic_thread_fence(std::memory_order_release);
     log->magic = log_magic;
     return log;
+}
+
+/// What a thread waits for may be the oldest of all.
+bool is_waited_for(const LogEntry& entry) {
+    return entry.wait_ns.load(std::memory_order_relaxed) != 0 &&
+           entry.paused_ns.load(std::memory_order_relaxed) == 0 &&
+           entry.end_ns.load(std::memory_order_relaxed) == 0;
 }
 
 }  // namespace
@@ -98,7 +118,10 @@ void OperationLog::name_group(std::uint16_t group, std::string_view name) {
 }
 
 OperationLog::Ticket OperationLog::begin(const BegunOperation& operation) {
-    const auto ticket = file_->begun.fetch_add(1, std::memory_order_relaxed) + 1;
+    auto ticket = file_->begun.fetch_add(1, std::memory_order_relaxed) + 1;
+    for (std::size_t tries = 0; tries < log_entries && is_waited_for(file_->entries[ticket % log_entries]);
+         ++tries)
+        ticket = file_->begun.fetch_add(1, std::memory_order_relaxed) + 1;
     auto& entry = file_->entries[ticket % log_entries];
     entry.version.store(2 * ticket + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
@@ -120,14 +143,15 @@ OperationLog::Ticket OperationLog::begin(const BegunOperation& operation) {
     return ticket;
 }
 
-void OperationLog::waits(Ticket ticket) {
+bool OperationLog::waits(Ticket ticket) {
     auto* const entry = entry_of(ticket);
-    if (entry == nullptr) return;
+    if (entry == nullptr) return false;
     const auto now = now_ns();
     const auto paused = entry->paused_ns.exchange(0, std::memory_order_relaxed);
     const bool is_slice =
         entry->wait_ns.load(std::memory_order_relaxed) != 0 && now - paused < short_pause_ns;
     if (!is_slice) entry->wait_ns.store(now, std::memory_order_relaxed);
+    return true;
 }
 
 void OperationLog::goes_on(Ticket ticket) {

@@ -56,7 +56,8 @@ class OperationLog {
 
     Ticket begin(const BegunOperation& operation);
     /// A thread waits for the operation, and for nothing else, until goes_on() or end().
-    void waits(Ticket ticket);
+    /// @returns false if later operations have taken its place
+    bool waits(Ticket ticket);
     void goes_on(Ticket ticket);
     /// Of one that has ended already, nothing changes.
     void end(Ticket ticket);

@@ -12,7 +12,8 @@
 /// the machine's own, times are nanoseconds of CLOCK_MONOTONIC.
 namespace dtrain::trace {
 
-/// The folder that a worker gives its program; each of the program's processes writes <pid>.operations there.
+/// The folder that a worker gives its program; each of the program's processes writes <pid>.operations
+/// there; a second log of the same process is <pid>-2.operations.
 inline constexpr const char* operation_log_variable = "DTRAIN_OPERATION_LOG";
 inline constexpr const char* operation_log_suffix = ".operations";
 

@@ -193,7 +193,8 @@ std::vector<fs::path> log_files(const fs::path& folder, bool of_running) {
     for (const auto& entry : fs::directory_iterator(folder, error)) {
         const auto& path = entry.path();
         if (path.extension() != operation_log_suffix) continue;
-        const auto pid = parse_int(path.stem().string());
+        const auto stem = path.stem().string();
+        const auto pid = parse_int(stem.substr(0, stem.find('-')));
         if (pid && (!of_running || runs(*pid))) files.push_back(path);
     }
     std::ranges::sort(files);

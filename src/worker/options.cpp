@@ -111,6 +111,8 @@ struct CommandLine {
                "Seconds without output and processor time after which a program counts as idle; 0: never")
             ->type_name("SECONDS")
             ->check(CLI::Range(0.0, 86400.0));
+        app.add_flag("--trace-mpi,--trace_mpi", options.trace_mpi,
+                     "Record the program's calls of MPI, so that a report of a hang can name them");
         add_grace_option(app, grace_s, "Options");
     }
 };

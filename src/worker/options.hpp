@@ -32,6 +32,7 @@ struct Options {
     cluster::RankList wrap_ranks = cluster::RankList::all();
     std::string setup;                          ///< shell commands to run before the program
     std::chrono::milliseconds hang_timeout{0};  ///< 0: no hang detection
+    bool trace_mpi = false;                     ///< record the program's calls of MPI
     std::chrono::milliseconds grace{0};
     std::optional<int> start_port;
     std::string role;  ///< "server", "worker", "heter_worker"; "": derived from the rank, or trainer

@@ -27,6 +27,7 @@
 #include "base/ports.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "base/trace_mpi_library.hpp"
 #include "base/wall_clock.hpp"
 #include "cluster/assignment.hpp"
 #include "cluster/endpoint_list.hpp"
@@ -115,6 +116,7 @@ class Rank {
         try {
             if (under_launcher_) enter_working_folder();
             program.executable = find_program(program.argv.front());
+            if (options_.trace_mpi) preloaded_ = trace_mpi_library(inherited_);
             servers_ = planned_server_job(inherited_, identity_, options_.role);
             log = log_path();
             if (contract_.torch) stdout_log = stdout_log_beside(log);
@@ -346,6 +348,7 @@ class Rank {
         });
         yield_when_shared(variables);
         cluster::choose_pmix_store(variables);
+        if (!preloaded_.empty()) preload_first(variables, preloaded_);
         return variables;
     }
 
@@ -451,6 +454,7 @@ class Rank {
     std::vector<cluster::RankAssignment> of_node_;
     cluster::RankAssignment assignment_;
     CpuSet mask_;
+    std::string preloaded_;         ///< "": no library is
     std::string working_folder_;    ///< "": the one that mpirun or srun chose
     std::string selected_ids_;      ///< ids of the GPUs that the launcher selected by index; "": no selection
     std::uintmax_t log_begin_ = 0;  ///< offset where the output of this run begins

@@ -21,6 +21,7 @@ WORKER = BUILD / "src/bin/dtrain-worker"
 LIBRARY = BUILD / "src/libdtrain.so"
 NCCL_MODULE = BUILD / "src/comm/libdtrain_nccl.so"
 GPU_MODULE = BUILD / "src/gpu/libdtrain_gpu.so"
+TRACE_MPI_MODULE = BUILD / "src/trace_mpi/libdtrain_trace_mpi.so"
 PROMETHEUS_MODULE = BUILD / "src/scrape/libdtrain_prometheus.so"
 
 ALWAYS = r"lib(c|m|gcc_s|stdc\+\+)\.so\.\d+|ld-linux.*|lib(fmt|spdlog)\.so\.[\d.]+|lib(a|ub|t)san\.so\.\d+"
@@ -28,6 +29,7 @@ NEEDED = {
     LAUNCH: r"lib(hwloc|sodium|tomlplusplus)\.so\.\d+",
     WORKER: r"libhwloc\.so\.\d+",
     LIBRARY: r"lib(hwloc|mpi|mpich|hdf5\w*|xxhash|z|dnnl|gomp|rocksdb)\.so\.[\d.]+|libabsl_\w+\.so\.\d+",
+    TRACE_MPI_MODULE: r"lib(mpi|mpich)\.so\.\d+",
 }
 # Headers of glibc, and of libstdc++ (std::condition_variable, std::shared_ptr), take these where glibc has them, else others.
 BY_HEADERS = re.compile(r"f?l?stat(at)?(64)?|mknod(at)?|__isoc23_\w+|pthread_cond_clockwait|__libc_single_threaded")
@@ -43,6 +45,7 @@ def output(*command, **environment):
 
 
 def built():
+    """Without the library for --trace-mpi: it has libstdc++ inside, which takes what the glibc has that it was built for."""
     folders = [BUILD / "src/bin", BUILD / "src/libexec/dtrain"]
     programs = [path for folder in folders for path in folder.glob("dtrain-*") if path.is_file() and path.suffix == ""]
     return [*programs, LIBRARY, *(path for path in (NCCL_MODULE, GPU_MODULE, PROMETHEUS_MODULE) if path.exists())]

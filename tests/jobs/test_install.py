@@ -264,7 +264,7 @@ def test_example_for_meson_with_a_subproject(tmp_path):
                if target["subproject"] or target["build_by_default"]]
     kinds = {(target["name"], target["type"]) for target in targets}
     assert {("digits", "executable"), ("dtrain", "shared library")} <= kinds
-    modules = {(name, "shared module") for name in ("dtrain_gpu", "dtrain_nccl", "dtrain_prometheus")}
+    modules = {(name, "shared module") for name in ("dtrain_gpu", "dtrain_nccl", "dtrain_prometheus", "dtrain_trace_mpi")}
     modules |= {(name, kind) for name, kind in kinds if kind == "custom" and name.endswith(".cu.o")}
     assert {name for name, kind in kinds - modules if kind != "static library"} == {"digits", "dtrain"}, "more than the library"
     assert not {"dtrain_launch", "dtrain_native", "alone"} & {name for name, kind in kinds}

@@ -252,6 +252,11 @@ def torch(scene):
 esac""")
 
 
+def trace(scene):
+    scene.benchmark("trace_rounds", '''[ "$1 $3" != "1048576 0" ] || { PEER; exit; }
+for i in $(seq "$2"); do echo "recorded 11"; echo "bare 10"; done''')
+
+
 def peer_is(*names):
     return lambda row: row.peer in names
 
@@ -288,4 +293,5 @@ STAGES = {
     "ps_table": [Stage(ps_table, peer_is("bare table"), ours=True)],
     "scale": [Stage(scale, nothing)],
     "torch": [Stage(torch, lambda row: row.peer == "gloo" and "DistributedDataParallel" in row.case)],
+    "trace": [Stage(trace, lambda row: row.case == "1 MB on 2 ranks", ours=True, own_too=True)],
 }

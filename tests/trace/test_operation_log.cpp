@@ -154,6 +154,33 @@ TEST(OperationLog, OldOnesGiveWay) {
     EXPECT_EQ(read_back.groups[0].last_number, 2 * log_entries);
 }
 
+TEST(OperationLog, WhatAThreadWaitsForStays) {
+    const TemporaryFolder folder;
+    OperationLog log(folder.path());
+    const auto group = log.group("world", 0, 2);
+    const auto first = log.begin(all_reduce(log, group, 1));
+    log.waits(first);
+    for (std::uint64_t number = 2; number <= 2 * log_entries; ++number)
+        log.end(log.begin(all_reduce(log, group, number)));
+    EXPECT_TRUE(operation_progress(folder.path(), now()).waited);
+    log.end(first);
+    EXPECT_FALSE(operation_progress(folder.path(), now()).waited);
+    for (std::uint64_t number = 1; number <= log_entries; ++number)
+        log.end(log.begin(all_reduce(log, group, number)));
+    EXPECT_FALSE(log.waits(first)) << "it gives way once it has ended";
+}
+
+TEST(OperationLog, AProcessMayHaveSeveral) {
+    const TemporaryFolder folder;
+    OperationLog one(folder.path()), other(folder.path());
+    one.end(one.begin(all_reduce(one, one.group("one", 0, 2), 1)));
+    other.end(other.begin(all_reduce(other, other.group("other", 0, 2), 1)));
+    const auto logs = read_operation_logs(folder.path(), now());
+    ASSERT_THAT(logs, SizeIs(2));
+    EXPECT_NE(logs[0].groups.at(0).name, logs[1].groups.at(0).name);
+    EXPECT_EQ(operation_progress(folder.path(), now()).completed, 2U);
+}
+
 TEST(OperationLog, StaysWhenTheProcessIsKilled) {
     const TemporaryFolder folder;
     const pid_t child = ::fork();

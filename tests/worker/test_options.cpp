@@ -120,6 +120,9 @@ TEST(WorkerOptions, WrapperAndHang) {
     EXPECT_THAT(options.wrap, ElementsAre("gdb", "-ex", "run -x", "--args"));
     EXPECT_EQ(options.wrap_ranks.to_string(), "1");
     EXPECT_EQ(options.hang_timeout, 2500ms);
+    EXPECT_FALSE(options.trace_mpi);
+    EXPECT_TRUE(parsed({"--trace-mpi", "--", "true"}).trace_mpi);
+    EXPECT_TRUE(parsed({"--trace_mpi", "--", "true"}).trace_mpi);
     EXPECT_THAT(options.command, ElementsAre("true"));
 }
 

@@ -16,6 +16,7 @@
 #include "base/interfaces.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
+#include "base/trace_mpi_library.hpp"
 #include "launch/backend/registry.hpp"
 #include "launch/options/worker_options.hpp"
 #include "launch/plan/log_folder.hpp"
@@ -63,6 +64,7 @@ Planner::Planner(Options options, const Environment& environment, bool names_nod
     machine_ = usable_machine();
     prepared_->finish();
     refuse_missing_wrapper(options_, environment_);
+    if (options_.trace_mpi) trace_mpi_library(environment_);  // throws if there is none
     if (options_.network_interface) check_network_interface(*options_.network_interface, interfaces());
 }
 

@@ -142,6 +142,7 @@ const std::vector<OptionRow>& rows() {
      .preset_by = "DTRAIN_HANG_TIMEOUT", .in_settings = true},
     {.name = "on-hang", .group = own, .value = "WHAT", .help = "What follows when it hangs: stop the job (with --max_restart it starts again), or report it in a line and go on", .field = &O::on_hang,
      .choices = choice_texts<OnHang>(), .in_settings = true},
+    {.name = "trace-mpi", .group = own, .help = "Record the programs' calls of MPI, so that a report of a hang can name them", .field = &O::trace_mpi, .in_settings = true},
     {.name = "tee", .group = own, .value = "RANKS", .help = "Show the output of these ranks: 0,2-3 or all (default: rank 0; in ps jobs worker 0)", .field = &O::tee},
     {.name = "quiet", .group = own, .help = "Show no rank's output, no banner, no status line", .field = &O::quiet},
     {.name = "no-banner", .group = own, .help = "On stdout nothing but what ranks print; no status line", .field = &O::no_banner},

@@ -83,6 +83,7 @@ struct Options {
     std::chrono::milliseconds grace{10'000};
     std::chrono::milliseconds hang_timeout{0};  ///< 0: never
     OnHang on_hang = OnHang::stop;
+    bool trace_mpi = false;
     std::optional<std::string> tee;
     bool quiet = false;
     bool no_banner = false;

@@ -46,6 +46,7 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
     if (options.wrap_ranks) add("--wrap-ranks", *options.wrap_ranks);
     if (options.setup) add("--setup", *options.setup);
     if (options.hang_timeout.count() > 0) add("--hang-timeout", seconds_text(options.hang_timeout));
+    if (options.trace_mpi) argv.emplace_back("--trace-mpi");
     return argv;
 }
 

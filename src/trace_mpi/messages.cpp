@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "trace_mpi/record.hpp"
+
+using namespace dtrain::trace_mpi;
+using dtrain::trace::OperationKind;
+using dtrain::trace::OperationLog;
+
+namespace {
+
+/// A message to or from MPI_PROC_NULL is none.
+template <class Run>
+[[gnu::always_inline]] inline int message(const MessageCall& call, const Run& run) {
+    return call.peer == MPI_PROC_NULL ? run() : blocking(call, run);
+}
+
+template <class Run>
+[[gnu::always_inline]] inline int message(const MessageCall& call, MPI_Request* request, const Run& run) {
+    return call.peer == MPI_PROC_NULL ? run() : nonblocking(call, request, run);
+}
+
+/// A request for a message that MPI_Start begins, as often as the program wants.
+template <class Run>
+[[gnu::always_inline]] inline int persistent(const MessageCall& call, MPI_Request* request, const Run& run) {
+    auto* const recorder = Recorder::of_this_call();
+    if (recorder == nullptr || call.peer == MPI_PROC_NULL) [[likely]]
+        return run();
+    const InCall in_call;
+    const int result = run();
+    if (result == MPI_SUCCESS)
+        recorder->requests.add_persistent(*request, recorder->describe(call, __builtin_return_address(0)));
+    return result;
+}
+
+/// Waits for two messages.
+template <class Run>
+[[gnu::always_inline]] inline int exchange(const MessageCall& send, const MessageCall& receive,
+                                           const Run& run) {
+    auto* const recorder = Recorder::of_this_call();
+    if (recorder == nullptr) [[likely]]
+        return run();
+    const InCall in_call;
+    auto& log = recorder->log;
+    std::array<OperationLog::Ticket, 2> tickets{};  // 0: none
+    for (std::size_t at = 0; const auto* call : {&receive, &send}) {
+        if (call->peer != MPI_PROC_NULL)
+            tickets[at] = log.begin(recorder->describe(*call, __builtin_return_address(0)));
+        log.waits(tickets[at++]);
+    }
+    const int result = run();
+    for (const auto ticket : tickets) log.end(ticket);
+    return result;
+}
+
+}  // namespace
+
+int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    return message(MessageCall{.name = "MPI_Send",
+                               .kind = OperationKind::send,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = to,
+                               .tag = tag},
+                   [&] { return PMPI_Send(data, count, type, to, tag, comm); });
+}
+
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+    return message(MessageCall{.name = "MPI_Isend",
+                               .kind = OperationKind::send,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = to,
+                               .tag = tag},
+                   request, [&] { return PMPI_Isend(data, count, type, to, tag, comm, request); });
+}
+
+int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                  MPI_Request* request) {
+    return persistent(MessageCall{.name = "MPI_Send",
+                                  .kind = OperationKind::send,
+                                  .comm = comm,
+                                  .elements = {count, type},
+                                  .peer = to,
+                                  .tag = tag},
+                      request, [&] { return PMPI_Send_init(data, count, type, to, tag, comm, request); });
+}
+
+int MPI_Ssend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    return message(MessageCall{.name = "MPI_Ssend",
+                               .kind = OperationKind::send,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = to,
+                               .tag = tag},
+                   [&] { return PMPI_Ssend(data, count, type, to, tag, comm); });
+}
+
+int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+    return message(MessageCall{.name = "MPI_Issend",
+                               .kind = OperationKind::send,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = to,
+                               .tag = tag},
+                   request, [&] { return PMPI_Issend(data, count, type, to, tag, comm, request); });
+}
+
+int MPI_Ssend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                   MPI_Request* request) {
+    return persistent(MessageCall{.name = "MPI_Ssend",
+                                  .kind = OperationKind::send,
+                                  .comm = comm,
+                                  .elements = {count, type},
+                                  .peer = to,
+                                  .tag = tag},
+                      request, [&] { return PMPI_Ssend_init(data, count, type, to, tag, comm, request); });
+}
+
+int MPI_Bsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    return message(MessageCall{.name = "MPI_Bsend",
+                               .kind = OperationKind::send,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = to,
+                               .tag = tag},
+                   [&] { return PMPI_Bsend(data, count, type, to, tag, comm); });
+}
+
+int MPI_Ibsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+    return message(MessageCall{.name = "MPI_Ibsend",
+                               .kind = OperationKind::send,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = to,
+                               .tag = tag},
+                   request, [&] { return PMPI_Ibsend(data, count, type, to, tag, comm, request); });
+}
+
+int MPI_Bsend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                   MPI_Request* request) {
+    return persistent(MessageCall{.name = "MPI_Bsend",
+                                  .kind = OperationKind::send,
+                                  .comm = comm,
+                                  .elements = {count, type},
+                                  .peer = to,
+                                  .tag = tag},
+                      request, [&] { return PMPI_Bsend_init(data, count, type, to, tag, comm, request); });
+}
+
+int MPI_Rsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    return message(MessageCall{.name = "MPI_Rsend",
+                               .kind = OperationKind::send,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = to,
+                               .tag = tag},
+                   [&] { return PMPI_Rsend(data, count, type, to, tag, comm); });
+}
+
+int MPI_Irsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+    return message(MessageCall{.name = "MPI_Irsend",
+                               .kind = OperationKind::send,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = to,
+                               .tag = tag},
+                   request, [&] { return PMPI_Irsend(data, count, type, to, tag, comm, request); });
+}
+
+int MPI_Rsend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                   MPI_Request* request) {
+    return persistent(MessageCall{.name = "MPI_Rsend",
+                                  .kind = OperationKind::send,
+                                  .comm = comm,
+                                  .elements = {count, type},
+                                  .peer = to,
+                                  .tag = tag},
+                      request, [&] { return PMPI_Rsend_init(data, count, type, to, tag, comm, request); });
+}
+
+int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
+    return message(MessageCall{.name = "MPI_Recv",
+                               .kind = OperationKind::receive,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = from,
+                               .tag = tag},
+                   [&] { return PMPI_Recv(data, count, type, from, tag, comm, status); });
+}
+
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+    return message(MessageCall{.name = "MPI_Irecv",
+                               .kind = OperationKind::receive,
+                               .comm = comm,
+                               .elements = {count, type},
+                               .peer = from,
+                               .tag = tag},
+                   request, [&] { return PMPI_Irecv(data, count, type, from, tag, comm, request); });
+}
+
+int MPI_Recv_init(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                  MPI_Request* request) {
+    return persistent(MessageCall{.name = "MPI_Recv",
+                                  .kind = OperationKind::receive,
+                                  .comm = comm,
+                                  .elements = {count, type},
+                                  .peer = from,
+                                  .tag = tag},
+                      request, [&] { return PMPI_Recv_init(data, count, type, from, tag, comm, request); });
+}
+
+int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
+    return message(
+        MessageCall{
+            .name = "MPI_Probe", .kind = OperationKind::receive, .comm = comm, .peer = from, .tag = tag},
+        [&] { return PMPI_Probe(from, tag, comm, status); });
+}
+
+int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* found, MPI_Status* status) {
+    return message(
+        MessageCall{
+            .name = "MPI_Mprobe", .kind = OperationKind::receive, .comm = comm, .peer = from, .tag = tag},
+        [&] { return PMPI_Mprobe(from, tag, comm, found, status); });
+}
+
+// A matched message is of a communicator that its handle does not tell.
+int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* found, MPI_Status* status) {
+    return blocking(
+        OtherCall{.name = "MPI_Mrecv", .where = of_comm(MPI_COMM_WORLD), .elements = {count, type}},
+        [&] { return PMPI_Mrecv(data, count, type, found, status); });
+}
+
+int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* found, MPI_Request* request) {
+    return nonblocking(
+        OtherCall{.name = "MPI_Imrecv", .where = of_comm(MPI_COMM_WORLD), .elements = {count, type}}, request,
+        [&] { return PMPI_Imrecv(data, count, type, found, request); });
+}
+
+int MPI_Sendrecv(const void* sent, int send_count, MPI_Datatype send_type, int to, int send_tag,
+                 void* received, int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
+                 MPI_Comm comm, MPI_Status* status) {
+    return exchange(MessageCall{.name = "MPI_Sendrecv",
+                                .kind = OperationKind::send,
+                                .comm = comm,
+                                .elements = {send_count, send_type},
+                                .peer = to,
+                                .tag = send_tag},
+                    MessageCall{.name = "MPI_Sendrecv",
+                                .kind = OperationKind::receive,
+                                .comm = comm,
+                                .elements = {receive_count, receive_type},
+                                .peer = from,
+                                .tag = receive_tag},
+                    [&] {
+                        return PMPI_Sendrecv(sent, send_count, send_type, to, send_tag, received,
+                                             receive_count, receive_type, from, receive_tag, comm, status);
+                    });
+}
+
+int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int send_tag, int from,
+                         int receive_tag, MPI_Comm comm, MPI_Status* status) {
+    return exchange(MessageCall{.name = "MPI_Sendrecv_replace",
+                                .kind = OperationKind::send,
+                                .comm = comm,
+                                .elements = {count, type},
+                                .peer = to,
+                                .tag = send_tag},
+                    MessageCall{.name = "MPI_Sendrecv_replace",
+                                .kind = OperationKind::receive,
+                                .comm = comm,
+                                .elements = {count, type},
+                                .peer = from,
+                                .tag = receive_tag},
+                    [&] {
+                        return PMPI_Sendrecv_replace(data, count, type, to, send_tag, from, receive_tag, comm,
+                                                     status);
+                    });
+}

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "trace_mpi/record.hpp"
+
+using namespace dtrain::trace_mpi;
+
+namespace {
+
+/// Both functions have one name in the log: ranks may call the one or the other.
+template <class Run>
+[[gnu::always_inline]] inline int initializing(const Run& run) {
+    auto* const recorder = Recorder::depth > 0 ? nullptr : Recorder::before_init();
+    if (recorder == nullptr) return run();
+    const CollectiveCall call{.name = "MPI_Init", .where = of_comm(MPI_COMM_WORLD)};
+    const BlockingOperation operation(*recorder, recorder->describe(call, __builtin_return_address(0)));
+    const int result = run();
+    if (result == MPI_SUCCESS) recorder->groups.confirm_world();
+    return result;
+}
+
+}  // namespace
+
+int MPI_Init(int* argc, char*** argv) {
+    return initializing([&] { return PMPI_Init(argc, argv); });
+}
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    return initializing([&] { return PMPI_Init_thread(argc, argv, required, provided); });
+}
+
+int MPI_Finalize() {
+    return blocking(CollectiveCall{.name = "MPI_Finalize", .where = of_comm(MPI_COMM_WORLD)},
+                    [] { return PMPI_Finalize(); });
+}
