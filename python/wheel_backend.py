@@ -115,10 +115,29 @@ def copy_tree(installed, tree, libdir="lib"):
             shutil.copy(path, tree / name)  # zip files have no links
 
 
+def info_files():
+    """What the wheel says of itself, but for RECORD: by name."""
+    return {"METADATA": metadata().encode(), "WHEEL": wheel_text().encode(), "entry_points.txt": ENTRY_POINTS.encode(),
+            "LICENSE": (ROOT / "LICENSE").read_bytes()}
+
+
+def info_folder():
+    return f"dtrain-{version()}.dist-info"
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """PEP 517. Without it pip builds everything for the sake of the metadata, and says that it prepares them."""
+    folder = pathlib.Path(metadata_directory) / info_folder()
+    folder.mkdir()
+    for name, data in info_files().items():
+        (folder / name).write_bytes(data)
+    return folder.name
+
+
 def write_wheel(folder, tree):
     """The wheel of the package with this tree. Returns its file."""
     name = f"dtrain-{version()}-{tag()}.whl"
-    info = f"dtrain-{version()}.dist-info"
+    info = info_folder()
     record = []
     with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as wheel:
         def add(where, data, mode=0o644):
@@ -135,10 +154,8 @@ def write_wheel(folder, tree):
         for path in sorted(tree.rglob("*")):
             if path.is_file():
                 add(f"dtrain/tree/{path.relative_to(tree).as_posix()}", path.read_bytes(), path.stat().st_mode & 0o755)
-        add(f"{info}/METADATA", metadata().encode())
-        add(f"{info}/WHEEL", wheel_text().encode())
-        add(f"{info}/entry_points.txt", ENTRY_POINTS.encode())
-        add(f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())
+        for part, data in info_files().items():
+            add(f"{info}/{part}", data)
         record.append(f"{info}/RECORD,,")
         wheel.writestr(zipfile.ZipInfo(f"{info}/RECORD", EPOCH), "\n".join(record) + "\n")
     return name

