@@ -22,6 +22,7 @@ constexpr std::size_t checksum_digits = 8;
 constexpr std::size_t max_text_beside_error = 250;
 static_assert(max_event_text * 6 + 1000 < 4096);
 static_assert(max_text_beside_error * 6 + max_event_error + 1000 < 4000);
+static_assert(max_event_state + 600 <= 4000);
 constexpr std::size_t max_line = 4000;
 
 constexpr std::array<std::string_view, 17> kind_names{
@@ -63,6 +64,9 @@ std::string encode_with(const Event& event, const std::string& text) {
     if (event.error.size() <= max_event_error)
         if (auto error = nlohmann::json::parse(event.error, nullptr, false); error.is_object())
             fields["error"] = std::move(error);
+    if (event.state.size() <= max_event_state)
+        if (auto state = nlohmann::json::parse(event.state, nullptr, false); state.is_object())
+            fields["state"] = std::move(state);
     const auto json = fields.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     return fmt::format("{}{:08x} {}", event_marker, crc32(json), json);
 }
@@ -125,6 +129,8 @@ std::optional<Event> decode(std::string_view line) {
         fields.at("text").get_to(event.text);
         if (fields.contains("error"))
             event.error = fields.at("error").dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+        if (fields.contains("state"))
+            event.state = fields.at("state").dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
         return event;
     } catch (const nlohmann::json::exception&) {
         return std::nullopt;
@@ -168,7 +174,7 @@ std::string to_sentence(const Event& event) {
         case Event::Kind::stacks_end:
             return fmt::format("{}: its stacks are in {}", who, event.text);
         case Event::Kind::state:
-            return fmt::format("{}: its operations are {}", who, event.text);
+            return fmt::format("{}: its state is {}", who, event.state);
         case Event::Kind::gpus:
             return fmt::format("{}: its GPUs were used so: {}", who, event.text);
     }

@@ -38,7 +38,7 @@ struct Event {
         gpus,        ///< GPU usage until the program ended; `text`: report::gpus_text()
         console,     ///< `text`: the next piece of a program's stderr, for the launcher's
         gpu_error,   ///< the kernel of its node logged a GPU error; `text`
-        state,       ///< `text`: piece number `code`, from 0 on, of the rank's trace::RankState
+        state,       ///< what the rank does, and its last operations; `state`
     };
 
     Kind kind = Kind::started;
@@ -53,6 +53,8 @@ struct Event {
     std::string text;
     std::string error;  ///< exited, stopped: the program's own error, as to_json(RankError) has it; "": none
 
+    std::string state;  ///< of Kind::state: to_json(trace::RankState, max_event_state)
+
     friend bool operator==(const Event&, const Event&) = default;
 };
 
@@ -63,6 +65,9 @@ inline constexpr char event_marker = '\x1e';
 inline constexpr std::size_t max_event_text = 500;
 /// For to_json(RankError); a longer error is left out. A text that does not fit beside it is cut.
 inline constexpr std::size_t max_event_error = 1400;
+
+/// For a state; a longer one is left out. It has no text beside it.
+inline constexpr std::size_t max_event_state = 3400;
 
 /// One line without its line end, shorter than PIPE_BUF so that it is written atomically: marker, CRC-32 in
 /// hex, a blank, JSON.

@@ -46,7 +46,8 @@ std::string ranks_text(const std::vector<int>& ranks) {
 
 std::string arguments_of(const Operation& operation) {
     std::vector<std::string> parts;
-    if (operation.count && operation.type.empty()) parts.push_back(fmt::format("{}", *operation.count));
+    if (operation.count.value_or(0) > 0 && operation.type.empty())
+        parts.push_back(fmt::format("{}", *operation.count));
     if (operation.count && !operation.type.empty())
         parts.push_back(fmt::format("{} x {}", operation.type, *operation.count));
     if (!operation.count && !operation.type.empty()) parts.push_back(operation.type);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/rank_state.hpp"
 
+#include <algorithm>
+
 #include "base/json_text.hpp"
 
 namespace dtrain::trace {
@@ -42,6 +44,31 @@ Operation operation_of(const json& fields) {
     return operation;
 }
 
+/// Leaves out what tells the least; false if nothing can be left out.
+bool shorten(RankState& state) {
+    constexpr std::size_t kept_calls = 6;
+    if (state.stack.size() > kept_calls) {
+        state.stack.pop_back();
+        return true;
+    }
+    const auto ended = std::ranges::find_if(state.operations, &Operation::has_ended);
+    if (ended != state.operations.end()) {
+        state.operations.erase(ended);
+        return true;
+    }
+    const auto large =
+        std::ranges::max_element(state.groups, {}, [](const Group& group) { return group.members.size(); });
+    if (large != state.groups.end() && !large->members.empty()) {
+        large->members.clear();
+        return true;
+    }
+    if (!state.stack.empty()) {
+        state.stack.clear();
+        return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::string to_json(const RankState& state) {
@@ -50,14 +77,22 @@ std::string to_json(const RankState& state) {
         groups.push_back({group.name, group.last_number, group.size, group.members});
     auto operations = json::array();
     for (const auto& operation : state.operations) operations.push_back(json_of(operation));
-    return dumped({{"rank", state.rank},
-                   {"host", state.host},
-                   {"pid", state.pid},
-                   {"activity", static_cast<int>(state.activity)},
-                   {"file", state.file},
-                   {"stack", state.stack},
-                   {"groups", std::move(groups)},
-                   {"operations", std::move(operations)}});
+    const json fields{{"rank", state.rank},
+                      {"host", state.host},
+                      {"pid", state.pid},
+                      {"activity", static_cast<int>(state.activity)},
+                      {"file", state.file},
+                      {"stack", state.stack},
+                      {"groups", std::move(groups)},
+                      {"operations", std::move(operations)}};
+    return fields.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+std::string to_json(RankState state, std::size_t max) {
+    for (;;) {
+        auto text = to_json(state);
+        if (text.size() <= max || !shorten(state)) return text;
+    }
 }
 
 std::optional<RankState> parse_rank_state(std::string_view text) {

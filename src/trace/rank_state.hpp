@@ -67,8 +67,10 @@ struct RankState {
     friend bool operator==(const RankState&, const RankState&) = default;
 };
 
-/// As JSON on one line.
+/// As JSON on one line of ASCII.
 std::string to_json(const RankState& state);
+/// The same in at most `max` bytes: without the oldest operations that have ended, and the outermost calls.
+std::string to_json(RankState state, std::size_t max);
 /// Nothing if the text is no such state.
 std::optional<RankState> parse_rank_state(std::string_view text);
 

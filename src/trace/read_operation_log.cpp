@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,7 +26,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t reported_of_a_group = 6;  // collectives that have ended
 constexpr std::size_t max_reported = 24;
-constexpr std::size_t max_members = 64;
+constexpr std::size_t max_members = 4096;
 
 /// A file that another process writes, mapped for reading.
 class MappedLog {
@@ -124,6 +125,22 @@ struct GroupInfo {
     std::int32_t first_member = -1;
 };
 
+/// The ranks of the job that are in a group; empty: they are not in the file.
+std::span<const std::int32_t> members_of(const OperationLogFile& log, const LogGroup& group) {
+    if (group.first_member < 0 || group.size < 0) return {};
+    const auto first = static_cast<std::size_t>(group.first_member);
+    const auto size = static_cast<std::size_t>(group.size);
+    if (first > log_members || size > log_members - first) return {};
+    return std::span(log.members).subspan(first, size);
+}
+
+/// Whether they are 0, 1, 2 ...
+bool are_the_first(std::span<const std::int32_t> members) {
+    for (std::size_t rank = 0; rank < members.size(); ++rank)
+        if (members[rank] != static_cast<std::int32_t>(rank)) return false;
+    return true;
+}
+
 std::vector<GroupInfo> groups_of(const OperationLogFile& log) {
     std::vector<GroupInfo> groups;
     const auto used = std::min<std::size_t>(log.groups_used.load(std::memory_order_acquire), log_groups);
@@ -131,12 +148,10 @@ std::vector<GroupInfo> groups_of(const OperationLogFile& log) {
         const auto& from = log.groups[index];
         GroupInfo info{.group = {.name = text_of(log, from.name), .size = from.size},
                        .first_member = from.first_member};
-        const auto size = static_cast<std::size_t>(std::max(0, from.size));
-        info.has_members =
-            from.first_member >= 0 && static_cast<std::size_t>(from.first_member) + size <= log_members;
-        if (info.has_members && size <= max_members)
-            info.group.members.assign(log.members.begin() + from.first_member,
-                                      log.members.begin() + from.first_member + from.size);
+        const auto members = members_of(log, from);
+        info.has_members = !members.empty();
+        if (!are_the_first(members) && members.size() <= max_members)
+            info.group.members.assign(members.begin(), members.end());
         groups.push_back(std::move(info));
     }
     return groups;

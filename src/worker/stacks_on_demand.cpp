@@ -32,10 +32,11 @@ std::vector<Event> StacksOnDemand::finish(const Event& blank,
                                           const std::function<std::string(std::vector<std::string>)>& state) {
     auto where = collection_->finish();
     collection_.reset();
-    auto events = events_of_text(Event::Kind::state, state(std::move(where.calls)), blank);
+    std::vector<Event> events{blank};
+    events.back().kind = Event::Kind::state;
+    events.back().state = state(std::move(where.calls));
     if (send_text_)
-        std::ranges::move(events_of_text(Event::Kind::stacks, read_file(file_).value_or(""), blank),
-                          std::back_inserter(events));
+        std::ranges::move(events_of_stacks(read_file(file_).value_or(""), blank), std::back_inserter(events));
     auto end = blank;
     end.kind = Event::Kind::stacks_end;
     end.text = file_.string();
@@ -43,15 +44,14 @@ std::vector<Event> StacksOnDemand::finish(const Event& blank,
     return events;
 }
 
-std::vector<Event> events_of_text(Event::Kind kind, std::string_view text, const Event& blank) {
+std::vector<Event> events_of_stacks(std::string_view text, const Event& blank) {
     text = text.substr(0, max_sent);
     std::vector<Event> events;
     while (!text.empty()) {
         auto size = std::min(text.size(), cluster::max_event_text);
         while (size < text.size() && size > 1 && continues_character(text[size])) --size;
         auto piece = blank;
-        piece.kind = kind;
-        piece.code = static_cast<int>(events.size());
+        piece.kind = Event::Kind::stacks;
         piece.text = text.substr(0, size);
         events.push_back(std::move(piece));
         text.remove_prefix(size);

@@ -44,9 +44,7 @@ class StacksOnDemand {
     std::unique_ptr<StackCollection> collection_;
 };
 
-/// Splits a text into events of a kind, numbered by `code`, never inside a character; a very long text is
-/// truncated. Pure.
-std::vector<cluster::Event> events_of_text(cluster::Event::Kind kind, std::string_view text,
-                                           const cluster::Event& blank);
+/// Splits a text into events of kind `stacks`, never inside a character; a very long text is truncated. Pure.
+std::vector<cluster::Event> events_of_stacks(std::string_view text, const cluster::Event& blank);
 
 }  // namespace dtrain::worker

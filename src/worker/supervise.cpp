@@ -48,6 +48,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is repeated
 constexpr int reporting_ranks = 256;             // their reports are a millisecond apart
+constexpr int max_states = 4;                    // mpirun may break a line in two
 constexpr int poll_log_ms = 100;                 // polling interval if inotify is unavailable
 
 /// Minimum of limits for poll(), where -1 means no limit.
@@ -239,11 +240,12 @@ class Supervisor {
         if (!found) return;
         const bool repeated = std::exchange(reported_idle_, found->idle) == found->idle;
         if (repeated && !job_.under_launcher) return;
-        if (found->idle && !repeated && job_.under_launcher)
-            for (const auto& event :
-                 events_of_text(Event::Kind::state, state(found->where.calls, found->kind),
-                                new_event(Event::Kind::state)))
-                job_.report(event);
+        if (!repeated) states_sent_ = 0;
+        if (found->idle && job_.under_launcher && states_sent_++ < max_states) {
+            auto told = new_event(Event::Kind::state);
+            told.state = state(found->where.calls, found->kind);
+            job_.report(told);
+        }
         auto event = new_event(found->idle ? Event::Kind::idle : Event::Kind::active);
         event.pid = *program_;
         event.code = static_cast<int>(found->kind);
@@ -430,6 +432,7 @@ class Supervisor {
     bool guard_gone_ = false;
     bool loss_reported_ = false;
     bool reported_idle_ = false;
+    int states_sent_ = 0;  ///< since it became idle
     bool launcher_waits_ = true;
     bool asked_to_leave_ = false;
     bool gave_way_ = false;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -85,6 +86,21 @@ TEST(OperationLog, SaysWhatItWasTold) {
                                   .name = "receive",
                                   .peer = 7,  // the job's number of the group's rank 2
                                   .tag = 9}));
+}
+
+TEST(OperationLog, KnowsTheRanksOfLargeGroups) {
+    const TemporaryFolder folder;
+    OperationLog log(folder.path());
+    std::vector<int> all(1000), odd;
+    std::iota(all.begin(), all.end(), 0);
+    for (int rank = 1; rank < 1000; rank += 2) odd.push_back(rank);
+    log.group("all", 7, 1000, all);
+    log.group("odd", 3, 500, odd);
+    const auto groups = read(folder).groups;
+    ASSERT_THAT(groups, SizeIs(2));
+    EXPECT_EQ(groups[0].size, 1000);
+    EXPECT_THAT(groups[0].members, IsEmpty()) << "the job's first ranks";
+    EXPECT_EQ(groups[1].members, odd);
 }
 
 TEST(OperationLog, WaitsUntilItGoesOn) {
@@ -275,6 +291,19 @@ TEST(RankState, IsTheSameAfterJson) {
             {.kind = OperationKind::send, .name = "send", .tag = 4, .waited = milliseconds(31)}}};
     EXPECT_EQ(parse_rank_state(to_json(state)), state);
     EXPECT_FALSE(parse_rank_state("{}"));
+    EXPECT_EQ(to_json(state, 10'000), to_json(state));
+    auto large = state;
+    for (int call = 0; call < 100; ++call)
+        large.stack.push_back("call (train.py:" + std::to_string(call) + ")");
+    for (int number = 0; number < 100; ++number)
+        large.operations.insert(large.operations.begin(), state.operations[0]);
+    const auto shorter = to_json(large, 1000);
+    EXPECT_LE(shorter.size(), 1000U);
+    const auto kept = parse_rank_state(shorter);
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->operations.back(), state.operations.back()) << "what goes on stays";
+    EXPECT_EQ(kept->stack.front(), state.stack.front());
+    EXPECT_EQ(kept->groups, state.groups);
     EXPECT_FALSE(parse_rank_state("not json"));
 }
 

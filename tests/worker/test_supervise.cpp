@@ -369,13 +369,17 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
           {.under_launcher = true, .hang_timeout = 400ms});
     expect_started();
     const auto told = next_event();
-    ASSERT_EQ(told.kind, EventKind::state) << "once, before it is idle";
-    const auto state = trace::parse_rank_state(told.text);
+    ASSERT_EQ(told.kind, EventKind::state) << "before it is idle";
+    const auto state = trace::parse_rank_state(told.state);
     ASSERT_TRUE(state);
     EXPECT_EQ(state->rank, 3);
     EXPECT_EQ(state->activity, trace::Activity::sleeps);
     for (int repeat = 0; repeat < 3; ++repeat) {
-        const auto event = next_event();
+        auto event = next_event();
+        if (repeat > 0) {
+            EXPECT_EQ(event.kind, EventKind::state) << "as a line may be lost";
+            event = next_event();
+        }
         ASSERT_EQ(event.kind, EventKind::idle) << cluster::to_sentence(event);
         EXPECT_GE(event.idle_ms, 400);
         EXPECT_THAT(event.text, testing::HasSubstr("of the kernel"));
@@ -385,14 +389,14 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
     EXPECT_EQ(read_file(log()), "ready\n");
     write_to_fifo("go\n");
     auto event = next_event();
-    while (event.kind == EventKind::idle) event = next_event();
+    while (event.kind == EventKind::idle || event.kind == EventKind::state) event = next_event();
     EXPECT_EQ(event.kind, EventKind::active);
     while (event.kind == EventKind::active) event = next_event();
     EXPECT_EQ(event.kind, EventKind::state) << "anew";
     event = next_event();
     EXPECT_EQ(event.kind, EventKind::idle) << "again";
     send(SIGALRM);
-    while (event.kind == EventKind::idle) event = next_event();
+    while (event.kind == EventKind::idle || event.kind == EventKind::state) event = next_event();
     EXPECT_EQ(event.kind, EventKind::stopped);
     send(SIGALRM);
     EXPECT_EQ(exit_status(), 0);

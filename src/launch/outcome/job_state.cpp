@@ -9,12 +9,6 @@ namespace dtrain::launch {
 using cluster::Event;
 using cluster::Inactivity;
 
-namespace {
-
-constexpr std::size_t max_state = 64 * 1024;
-
-}  // namespace
-
 void JobState::take(const Event& event) {
     if (event.rank < 0 || event.rank >= size()) return;
     auto& rank = ranks_[static_cast<std::size_t>(event.rank)];
@@ -35,8 +29,7 @@ void JobState::take(const Event& event) {
             rank.output = event.text;
             break;
         case Event::Kind::state:
-            if (event.code == 0) rank.state.clear();
-            if (rank.state.size() < max_state) rank.state += event.text;
+            rank.state = event.state;
             break;
         case Event::Kind::gpus:
             rank.gpus = event.text;
@@ -54,6 +47,7 @@ void JobState::take(const Event& event) {
         case Event::Kind::active:
             if (rank.idle && !rank.ended) --idle_;
             rank.idle.reset();
+            rank.state.clear();
             break;
         case Event::Kind::exited:
         case Event::Kind::stopped:

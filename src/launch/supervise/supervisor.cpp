@@ -16,6 +16,7 @@ constexpr milliseconds between_signals{50};   // two equal signals closer togeth
 constexpr milliseconds max_start{3000};       // for all workers to start after the first one
 constexpr milliseconds engine_cleanup{3000};  // time that mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_loss_checks{1000};
+constexpr milliseconds max_wait_for_states{5000};
 
 /// The signal for a command that the backend forwards to its ranks.
 int signal_of(const Command& command) {
@@ -27,6 +28,11 @@ bool failed_by_itself(const JobState& job) {
     return std::ranges::any_of(job.failures(), [](const cluster::Event& event) {
         return event.kind != cluster::Event::Kind::stopped;
     });
+}
+
+/// Ranks tell what they do just before they are idle; a line of theirs may be lost, and comes again.
+bool knows_what_they_do(const JobState& job, const std::vector<cluster::Event>& hung) {
+    return std::ranges::none_of(hung, [&](const auto& event) { return job.state_of(event.rank).empty(); });
 }
 
 }  // namespace
@@ -96,10 +102,13 @@ void Supervisor::decide_while_running(JobState& job, const Requests& asked, Time
         take_hang(job, std::move(hung), now);
     } else {
         has_reported_hang_ = false;
+        hangs_since_.reset();
     }
 }
 
 void Supervisor::take_hang(JobState& job, std::vector<cluster::Event> hung, TimePoint now) {
+    if (!hangs_since_) hangs_since_ = now;
+    if (!knows_what_they_do(job, hung) && now - *hangs_since_ < max_wait_for_states) return;
     if (limits_.only_reports_hangs) {
         if (!std::exchange(has_reported_hang_, true)) actions_.emplace_back(ReportHang{std::move(hung)});
         return;
@@ -162,6 +171,8 @@ std::optional<TimePoint> Supervisor::next_step(const JobState& job, TimePoint no
     if (!held_signals_.empty()) also_at(hold_until_);
     if (!last_heard_.empty() && !deadline_) also_at(now + between_loss_checks);
     if (limits_.by_lines) also_at(next_keepalive_);
+    if (hangs_since_ && !has_reported_hang_ && phase_ == Phase::running)
+        also_at(std::max(now, *hangs_since_ + max_wait_for_states));
     return next;
 }
 

@@ -112,6 +112,7 @@ class Supervisor {
     bool killed_at_once_ = false;
     std::vector<cluster::Event> hung_;
     bool has_reported_hang_ = false;
+    std::optional<TimePoint> hangs_since_;  ///< as far as its launcher knows
     std::optional<LostNode> lost_;
     std::vector<Action> actions_;          ///< for the next step
     std::map<int, TimePoint> last_heard_;  ///< for the ranks that send heartbeats

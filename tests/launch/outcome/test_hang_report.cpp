@@ -75,7 +75,7 @@ TEST_F(HangReport, BusyWaitsAreNotCalledIdle) {
 }
 
 TEST_F(HangReport, IsDiagnosedFromWhatTheRanksSent) {
-    // Rank 1 waits, rank 0 has not come, rank 2 had ended before; the state comes in two pieces.
+    // Rank 1 waits, rank 0 has not come, rank 2 had ended before.
     JobState job(3);
     for (const int rank : {0, 1, 2})
         job.take({.kind = Event::Kind::started, .rank = rank, .host = "n" + std::to_string(rank)});
@@ -92,11 +92,9 @@ TEST_F(HangReport, IsDiagnosedFromWhatTheRanksSent) {
                                 .host = "n0",
                                 .activity = trace::Activity::sleeps,
                                 .groups = {{.name = "world", .last_number = 6, .size = 3}}};
-    const auto json = to_json(waits);
-    job.take({.kind = Event::Kind::state, .rank = 1, .code = 0, .text = json.substr(0, 20)});
-    job.take({.kind = Event::Kind::state, .rank = 1, .code = 1, .text = json.substr(20)});
-    job.take({.kind = Event::Kind::state, .rank = 0, .code = 0, .text = "left over from before"});
-    job.take({.kind = Event::Kind::state, .rank = 0, .code = 0, .text = to_json(late)});
+    job.take({.kind = Event::Kind::state, .rank = 1, .state = to_json(waits)});
+    job.take({.kind = Event::Kind::state, .rank = 0, .state = "of before"});
+    job.take({.kind = Event::Kind::state, .rank = 0, .state = to_json(late)});
     job.take({.kind = Event::Kind::done, .rank = 2, .host = "n2"});
     const std::vector<Event> hung{idle(0, 5, 35, ""), idle(1, 5, 35, "")};
     job.stop_asked();

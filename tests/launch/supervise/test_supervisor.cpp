@@ -215,8 +215,24 @@ TEST(Supervisor, RanksThatAllAreIdleAreStopped) {
     run.with(Kind::idle, 1);
     run.job.take({.kind = Kind::idle, .rank = 0, .host = "n1", .time_us = 60'000'000});
     run.job.take({.kind = Kind::idle, .rank = 1, .host = "n1", .time_us = 60'000'000});
+    run.job.take({.kind = Kind::state, .rank = 0, .state = "{}"});
+    EXPECT_THAT(run.after(1ms), IsEmpty()) << "what rank 1 does may have been lost, and comes again";
+    EXPECT_EQ(run.sleeps(), 5s);
+    run.job.take({.kind = Kind::state, .rank = 1, .state = "{}"});
     EXPECT_THAT(run.after(1ms), ElementsAre(stop));
     EXPECT_EQ(run.supervisor.hung().size(), 2U);
+}
+
+TEST(Supervisor, RanksThatDoNotTellWhatTheyDoAreNotWaitedForLong) {
+    auto limits = by_signals;
+    limits.hang_timeout = 5s;
+    Supervised run(limits);
+    run.started();
+    for (const int rank : {0, 1})
+        run.job.take({.kind = Kind::idle, .rank = rank, .host = "n1", .time_us = 60'000'000});
+    EXPECT_THAT(run.after(1ms), IsEmpty());
+    EXPECT_THAT(run.after(4s), IsEmpty());
+    EXPECT_THAT(run.after(1s), ElementsAre(stop));
 }
 
 TEST(Supervisor, AHangIsReportedOnceUntilTheJobGoesOn) {
@@ -227,7 +243,8 @@ TEST(Supervisor, AHangIsReportedOnceUntilTheJobGoesOn) {
     run.started();
     const auto all_are_idle = [&](std::int64_t time_us) {
         for (const int rank : {0, 1})
-            run.job.take({.kind = Kind::idle, .rank = rank, .host = "n1", .time_us = time_us});
+            for (const auto kind : {Kind::state, Kind::idle})
+                run.job.take({.kind = kind, .rank = rank, .host = "n1", .time_us = time_us, .state = "{}"});
     };
     all_are_idle(60'000'000);
     const auto actions = run.after(1ms);
