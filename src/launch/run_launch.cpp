@@ -3,9 +3,11 @@
 #include "launch/run_launch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <set>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@
 #include "base/leftovers.hpp"
 #include "base/log.hpp"
 #include "base/ports.hpp"
+#include "base/process_tree.hpp"
 #include "base/random_id.hpp"
 #include "base/signals.hpp"
 #include "base/status_retry_later.hpp"
@@ -347,6 +350,17 @@ class Launch {
         return by_scheduler() || (others_.agents && !others_.agents->any_by_ssh());
     }
 
+    /// Workers that mpirun has killed hold their folders until they are gone.
+    static void wait_for_the_dying(const std::string& token) {
+        using namespace std::chrono_literals;
+        const auto give_up_at = std::chrono::steady_clock::now() + 1s;
+        while (std::chrono::steady_clock::now() < give_up_at) {
+            const bool all_gone = processes_with_variable("DTRAIN_JOB_TOKEN", token).empty();
+            std::this_thread::sleep_for(20ms);  // a process loses its environment before its files
+            if (all_gone) return;
+        }
+    }
+
     Watched start(const Plan& plan, const StartCommand& command, const std::string& token,
                   const elastic::StopTimer* stop) {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
@@ -384,6 +398,7 @@ class Launch {
         if (!ended.engine_status.success()) {
             const auto places = leftover_places(environment_);
             remove_session(places, ended.engine_pid);
+            wait_for_the_dying(token);
             remove_leftovers(places);
         }
         return ended;

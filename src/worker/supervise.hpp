@@ -41,8 +41,10 @@ struct Supervision {
     Commands::Source commands_from = Commands::Source::signals;
     bool under_launcher = false;             ///< dtrain-launch receives events and decides when workers leave
     std::chrono::milliseconds heartbeat{0};  ///< interval of heartbeats; 0: none are sent
-    std::optional<RankErrorFile> error_file;     ///< that the program's environment names; none: it has none
-    std::optional<OperationsFolder> operations;  ///< that the program's environment names
+    /// These two are named in the program's environment; none: it has none. The folder of temporary files is
+    /// cleaned first, since mpirun may kill a worker that ends.
+    std::optional<OperationsFolder> operations;
+    std::optional<RankErrorFile> error_file;
     std::optional<HangWatch> hang_watch;
     std::optional<StacksOnDemand> stacks;  ///< on request of dtrain-launch
     /// Inspects the GPUs that a program with this environment sees, for all ranks of the node.
