@@ -120,3 +120,10 @@ def test_programs_are_told_of_the_automatic_parallelism(show, by):
     ranks = shown(show, "RANK")
     assert {(env["PADDLE_AUTO_PARALLEL_CONFIG"], env["PADDLE_AUTO_PARALLEL_STAGE"], env["PADDLE_GLOBAL_SIZE"],
              env["PADDLE_LOCAL_SIZE"]) for env in ranks} == {(str(show.folder / "auto.json"), "run", "2", "2")}
+
+
+def test_fleetrun_of_the_build(job):
+    """Before anything is installed, as the README's commands leave it."""
+    done = job.run(LAUNCH.with_name("fleetrun"), "--nproc_per_node", 2, "--quiet", "sh", "-c", "exit 0")
+    assert done.returncode == 0, done.stderr
+    assert {"workerlog.0", "workerlog.1"} <= {path.name for path in (job.folder / "log").iterdir()}

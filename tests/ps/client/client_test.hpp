@@ -45,7 +45,7 @@ class ClientTest : public testing::Test {
         options.with_statistics.assign(tables_, table.statistics.has_value());
         if (table.dict_size) options.limits = {TableLimit{"t", *table.dict_size}};
         pumped_ = std::make_unique<Pumped>(*transports_.back(), [this] { pump(); });
-        client_ = std::make_unique<Client>(options, *pumped_);
+        client_ = std::make_unique<Client>(options, between_ ? between_(*pumped_) : *pumped_);
         client_->join();
         return *client_;
     }
@@ -110,6 +110,7 @@ class ClientTest : public testing::Test {
     int looks_ = 0;
     bool do_save_ = false;  // between messages
     std::function<void(std::size_t server)> behind_message_;
+    std::function<comm::Transport&(comm::Transport&)> between_;  // the client's messages, if set
 };
 
 /// So many ids of a server, the first ones from `first` on.
