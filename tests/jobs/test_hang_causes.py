@@ -6,6 +6,7 @@ Oracle: the rank, the operation and the line of the script at which each kind ma
 import json
 import os
 import re
+import shutil
 import signal
 
 import pytest
@@ -148,3 +149,26 @@ def test_a_hang_is_restarted(job, hang):
     done = job.launch(*words("", "--hang-timeout", "1", "--max_restart", 1), env=env)
     assert done.returncode == 0, done.stderr
     assert re.search(r"it hung: rank 1 on \S+ has not called barrier 1 of ranks 0-2 at job.py:4", done.stderr)
+
+
+def test_a_native_job(job, hang):
+    """A rank that a signal stops, and the operation of the training that it does not come to."""
+    _, env = hang
+    text = (ROOT / "examples/digits.toml").read_text()
+    job.script("digits.toml", re.sub(r"^epochs = .*$", "epochs = 1000000", text, flags=re.M))
+    shutil.copy(ROOT / "examples/digits.h5", job.folder)
+    child = job.start(LAUNCH, "--quiet", "--nproc_per_node", 2, "--grace", 1, "--hang-timeout", 2, "digits.toml", env=env)
+
+    def programs():
+        told = job.run(LAUNCH, "status", "--json", str(child.pid), env=env)
+        jobs = json.loads(told.stdout) if told.returncode == 0 else []
+        return [rank["pid"] for each in jobs for rank in each.get("ranks", []) if rank.get("pid")]
+    job.wait_until(lambda: len(programs()) == 2)
+    job.wait_until(lambda: "the job goes on" in job.run(LAUNCH, "explain", str(child.pid), env=env).stdout)
+    os.kill(programs()[1], signal.SIGSTOP)
+    err = child.communicate(timeout=60)[1]
+    # It may have been stopped within the operation.
+    assert child.returncode == 124 and re.search(
+        r"it hung: rank 1 on \S+ is stopped by a signal \(\"kill -CONT \d+\" there lets it go on\)(: it has not called "
+        r"[a-z_]+ \d+ \(.*\) of ranks 0-1; rank 0 waits in it|; rank 0 waits in [a-z_]+ \d+ .*of ranks 0-1)", err), err
+    assert job.left_behind() == []
