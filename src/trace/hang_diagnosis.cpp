@@ -62,7 +62,9 @@ std::string arguments_of(const Operation& operation) {
 class Diagnosis {
   public:
     explicit Diagnosis(const std::vector<RankState>& states)
-        : states_(states), blocked_(blocked_ranks(states)) {}
+        : states_(states), blocked_(blocked_ranks(states)) {
+        if (blocked_.empty()) blocked_ = blocked_ranks(states, WaitsFor::begun);
+    }
 
     HangDiagnosis result() const {
         HangDiagnosis out;

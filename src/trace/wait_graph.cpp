@@ -84,23 +84,26 @@ std::vector<int> awaited(const std::vector<RankState>& states, const RankState& 
 
 }  // namespace
 
-std::optional<Operation> blocking_operation(const RankState& state) {
+std::optional<Operation> blocking_operation(const RankState& state, WaitsFor what) {
     if (state.activity == Activity::has_ended) return std::nullopt;
     const Operation* longest = nullptr;
     for (const auto& operation : state.operations)
         if (operation.waited && (longest == nullptr || *operation.waited > *longest->waited))
             longest = &operation;
     if (longest != nullptr) return *longest;
+    if (what == WaitsFor::begun)
+        for (const auto& operation : state.operations)
+            if (!operation.has_ended) return operation;
     if (!state.groups.empty()) return std::nullopt;
     const auto call = waiting_call(state.stack);
     if (!call) return std::nullopt;
     return Operation{.name = call->name, .source = call->source};
 }
 
-std::vector<BlockedRank> blocked_ranks(const std::vector<RankState>& states) {
+std::vector<BlockedRank> blocked_ranks(const std::vector<RankState>& states, WaitsFor what) {
     std::vector<BlockedRank> blocked;
     for (const auto& state : states)
-        if (auto operation = blocking_operation(state)) {
+        if (auto operation = blocking_operation(state, what)) {
             auto waits_for = awaited(states, state, *operation);
             blocked.push_back({state.rank, std::move(*operation), std::move(waits_for)});
         }

@@ -19,11 +19,18 @@ struct BlockedRank {
     std::vector<int> waits_for = {};
 };
 
+/// What a rank waits for.
+enum class WaitsFor {
+    waited,  ///< an operation that a thread waits in
+    begun,   ///< an operation that goes on: the program polls
+};
+
 /// The operation in which a rank waits the longest, as its log has it or, without one, its stack.
-std::optional<Operation> blocking_operation(const RankState& state);
+std::optional<Operation> blocking_operation(const RankState& state, WaitsFor what = WaitsFor::waited);
 
 /// @param states of all ranks of the job; of those that have ended, too
-std::vector<BlockedRank> blocked_ranks(const std::vector<RankState>& states);
+std::vector<BlockedRank> blocked_ranks(const std::vector<RankState>& states,
+                                       WaitsFor what = WaitsFor::waited);
 
 /// Those that others wait for, directly or not, and that do not wait themselves: most awaited first.
 std::vector<int> awaited_by_all(const std::vector<BlockedRank>& blocked);

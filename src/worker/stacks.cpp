@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
 #include <optional>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@ constexpr std::size_t max_processes = 32;
 constexpr std::size_t max_threads = 64;
 constexpr std::size_t max_calls = 24;  // told to the launcher
 constexpr std::size_t max_call = 160;
+constexpr const char* stopped_mark = "stopped";
 constexpr std::size_t max_of_process = 256 * 1024;
 constexpr milliseconds tool_limit{8'000};
 constexpr milliseconds all_tools_limit{12'000};  // afterwards only the kernel is asked, which answers at once
@@ -127,7 +129,8 @@ std::string resume_hint(pid_t pid) {
     return is_stopped(pid) ? fmt::format(", stopped by a signal: \"kill -CONT {}\" lets it go on", pid) : "";
 }
 
-/// Runs in the child process. Returns the lines that the worker reads: the top, then the calls.
+/// Runs in the child process. Returns the lines that the worker reads: whether the process is stopped, the
+/// top, then the calls.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
                     const Environment& environment) {
     // The folder was checked when the log was opened.
@@ -141,7 +144,7 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
         const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit));
         write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, max_of_process) + "\n");
         if (each > 0) continue;
-        summary = one_line(stacks.top + go_on);
+        summary = (go_on.empty() ? "" : stopped_mark) + std::string("\n") + one_line(stacks.top + go_on);
         for (std::size_t call = 0; call < std::min(stacks.calls.size(), max_calls); ++call)
             summary += "\n" + one_line(stacks.calls[call], max_call);
     }
@@ -208,10 +211,11 @@ StackSummary StackCollection::finish() {
     while (child_ > 0 && ::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
     }
     child_ = -1;
-    StackSummary summary{.top = {}, .calls = split(lines, '\n')};
-    summary.top = summary.calls.front();
-    summary.calls.erase(summary.calls.begin());
-    return summary;
+    auto parts = split(lines, '\n');
+    if (parts.size() < 2) return {};
+    return {.top = std::move(parts[1]),
+            .calls = {std::make_move_iterator(parts.begin() + 2), std::make_move_iterator(parts.end())},
+            .is_stopped = parts[0] == stopped_mark};
 }
 
 }  // namespace dtrain::worker

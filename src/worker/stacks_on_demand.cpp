@@ -29,12 +29,12 @@ void StacksOnDemand::begin(pid_t guard, pid_t program) {
 }
 
 std::vector<Event> StacksOnDemand::finish(const Event& blank,
-                                          const std::function<std::string(std::vector<std::string>)>& state) {
+                                          const std::function<std::string(StackSummary)>& state) {
     auto where = collection_->finish();
     collection_.reset();
     std::vector<Event> events{blank};
     events.back().kind = Event::Kind::state;
-    events.back().state = state(std::move(where.calls));
+    events.back().state = state(std::move(where));
     if (send_text_)
         std::ranges::move(events_of_stacks(read_file(file_).value_or(""), blank), std::back_inserter(events));
     auto end = blank;

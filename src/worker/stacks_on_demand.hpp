@@ -32,9 +32,9 @@ class StacksOnDemand {
 
     /// The events to report.
     /// @param blank an event with the fields that they have in common
-    /// @param state the rank's state, as JSON, of the calls of its main thread
+    /// @param state the rank's state, as JSON
     std::vector<cluster::Event> finish(const cluster::Event& blank,
-                                       const std::function<std::string(std::vector<std::string>)>& state);
+                                       const std::function<std::string(StackSummary)>& state);
 
   private:
     std::filesystem::path file_;

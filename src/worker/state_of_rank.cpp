@@ -14,7 +14,6 @@
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
 #include "trace/read_operation_log.hpp"
-#include "worker/stacks.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -50,7 +49,7 @@ trace::Activity activity_of(char state, std::optional<cluster::Inactivity> inact
 
 }  // namespace
 
-trace::RankState state_of_rank(const ProgramOfRank& program, std::vector<std::string> calls,
+trace::RankState state_of_rank(const ProgramOfRank& program, StackSummary where,
                                std::optional<cluster::Inactivity> inactivity) {
     const auto pid = most_informative_first(program.guard, program.program).front();
     const auto stat = stat_of(pid);
@@ -58,7 +57,8 @@ trace::RankState state_of_rank(const ProgramOfRank& program, std::vector<std::st
                            .host = program.host,
                            .pid = pid,
                            .activity = stat ? activity_of(stat->state, inactivity) : trace::Activity::unknown,
-                           .stack = std::move(calls)};
+                           .stack = std::move(where.calls)};
+    if (where.is_stopped) state.activity = trace::Activity::is_stopped;
     if (state.activity == trace::Activity::is_in_kernel) state.file = file_in_use(pid);
     if (program.operations.empty()) return state;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();

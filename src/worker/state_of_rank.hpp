@@ -10,6 +10,7 @@
 
 #include "cluster/event.hpp"
 #include "trace/rank_state.hpp"
+#include "worker/stacks.hpp"
 
 namespace dtrain::worker {
 
@@ -22,9 +23,9 @@ struct ProgramOfRank {
 };
 
 /// What a rank does at this moment.
-/// @param calls of its main thread, the innermost first
+/// @param where its calls, and whether it was stopped before a debugger looked at it
 /// @param inactivity if it has been idle for long; none: the kernel is asked what the process does now
-trace::RankState state_of_rank(const ProgramOfRank& program, std::vector<std::string> calls,
+trace::RankState state_of_rank(const ProgramOfRank& program, StackSummary where,
                                std::optional<cluster::Inactivity> inactivity);
 
 }  // namespace dtrain::worker

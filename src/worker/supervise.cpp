@@ -243,7 +243,7 @@ class Supervisor {
         if (!repeated) states_sent_ = 0;
         if (found->idle && job_.under_launcher && states_sent_++ < max_states) {
             auto told = new_event(Event::Kind::state);
-            told.state = state(found->where.calls, found->kind);
+            told.state = state(found->where, found->kind);
             job_.report(told);
         }
         auto event = new_event(found->idle ? Event::Kind::idle : Event::Kind::active);
@@ -358,20 +358,20 @@ class Supervisor {
     }
 
     void report_stacks() {
-        const auto own_state = [this](std::vector<std::string> calls) {
-            return program_ && !ended_ ? state(std::move(calls), std::nullopt) : std::string();
+        const auto own_state = [this](StackSummary where) {
+            return program_ && !ended_ ? state(std::move(where), std::nullopt) : std::string();
         };
         for (auto& event : job_.stacks->finish(new_event(Event::Kind::stacks), own_state)) job_.report(event);
     }
 
-    std::string state(std::vector<std::string> calls, std::optional<cluster::Inactivity> inactivity) const {
+    std::string state(StackSummary where, std::optional<cluster::Inactivity> inactivity) const {
         return to_json(
             state_of_rank({.rank = job_.rank,
                            .host = job_.host,
                            .guard = guard_->pid(),
                            .program = *program_,
                            .operations = job_.operations ? job_.operations->path() : std::filesystem::path()},
-                          std::move(calls), inactivity));
+                          std::move(where), inactivity));
     }
 
     void stop(int signal) {

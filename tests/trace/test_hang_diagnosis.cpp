@@ -132,6 +132,16 @@ TEST(HangDiagnosis, SeesRanksThatWaitForEachOther) {
               "waits in recv from rank 0 of dp for rank 0");
 }
 
+TEST(HangDiagnosis, SeesProgramsThatPoll) {
+    auto begun = all_reduce(17);
+    begun.has_ended = false;
+    const auto found =
+        diagnose_hang({rank(0, {all_reduce(16), begun}, Activity::computes), rank(1, {all_reduce(16)})});
+    EXPECT_EQ(found.cause, Cause::absent);
+    EXPECT_THAT(found.culprits, ElementsAre(1));
+    EXPECT_THAT(found.line(), testing::EndsWith("; rank 0 waits in it"));
+}
+
 TEST(HangDiagnosis, SaysWhenAllHaveCome) {
     const auto found =
         diagnose_hang({rank(0, {waits_in(all_reduce(17))}), rank(1, {waits_in(all_reduce(17))}),
