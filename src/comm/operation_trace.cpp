@@ -49,10 +49,6 @@ bool has_peer(Operation operation) {
            operation == Operation::receive;
 }
 
-std::string_view name_of(DataType type) {
-    return to_string(type);
-}
-
 }  // namespace
 
 OperationTrace::OperationTrace(int rank, std::span<const int> job_ranks)
@@ -67,13 +63,13 @@ void OperationTrace::name_group(std::string_view name) {
 }
 
 template <class Enum>
-std::uint16_t OperationTrace::text_of(Enum value) {
+std::uint16_t OperationTrace::text_of(Enum value, std::string_view text) {
     static std::array<std::atomic<std::uint16_t>, 32> known{};
     auto& index = known.at(static_cast<std::size_t>(value));
     if (const auto found = index.load(std::memory_order_relaxed); found != 0) return found;
-    const auto text = log_->text(name_of(value));
-    index.store(text, std::memory_order_relaxed);
-    return text;
+    const auto made = log_->text(text);
+    index.store(made, std::memory_order_relaxed);
+    return made;
 }
 
 trace::BegunOperation OperationTrace::operation_of(const Call& call, std::uint64_t number) {
@@ -83,9 +79,10 @@ trace::BegunOperation OperationTrace::operation_of(const Call& call, std::uint64
     return {.kind = kind_of(call.operation),
             .group = group_,
             .number = number,
-            .name = text_of(call.operation),
-            .type = has_data ? text_of(call.element) : std::uint16_t{0},
-            .reduction = reduces(call.operation) ? text_of(call.reduction) : std::uint16_t{0},
+            .name = text_of(call.operation, name_of(call.operation)),
+            .type = has_data ? text_of(call.element, to_string(call.element)) : std::uint16_t{0},
+            .reduction =
+                reduces(call.operation) ? text_of(call.reduction, name_of(call.reduction)) : std::uint16_t{0},
             .source = source_of_thread,
             .count = may_differ ? trace::unknown_count : call.count,
             .peer = has_peer(call.operation) ? call.peer : -1,

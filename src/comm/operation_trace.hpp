@@ -56,7 +56,7 @@ class OperationTrace {
     trace::BegunOperation operation_of(const Call& call, std::uint64_t number);
     /// The index of an enumerator's name.
     template <class Enum>
-    std::uint16_t text_of(Enum value);
+    std::uint16_t text_of(Enum value, std::string_view text);
 
     trace::OperationLog* log_;
     std::uint16_t group_ = 0;

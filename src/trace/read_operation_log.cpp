@@ -159,7 +159,7 @@ std::vector<GroupInfo> groups_of(const OperationLogFile& log) {
 
 int job_rank(const OperationLogFile& log, const GroupInfo& group, int rank) {
     if (rank < 0 || rank >= group.group.size || !group.has_members) return rank;
-    return log.members[static_cast<std::size_t>(group.first_member + rank)];
+    return log.members[static_cast<std::size_t>(group.first_member) + static_cast<std::size_t>(rank)];
 }
 
 Operation operation_of(const OperationLogFile& log, const EntryCopy& entry,

@@ -32,15 +32,36 @@ bool contains_any(std::string_view text, std::span<const std::string_view> parts
     return std::ranges::any_of(parts, [&](auto part) { return text.find(part) != std::string_view::npos; });
 }
 
-constexpr std::array<std::string_view, 7> communication_files{
+constexpr std::array<std::string_view, 8> communication_files{
     "distributed_c10d.py",  "torch/distributed/", "paddle/distributed/", "horovod/",
-    "dtrain/_communicator", "dtrain/torch/",      "torch/nn/parallel/"};
+    "dtrain/_communicator", "dtrain/torch/",      "torch/nn/parallel/",  "torch/autograd/graph.py"};
 
-constexpr std::array<std::string_view, 24> waiting_functions{
-    "all_reduce",  "allreduce",   "all_gather", "allgather",   "reduce_scatter", "reduce",
-    "broadcast",   "barrier",     "all_to_all", "alltoall",    "gather",         "scatter",
-    "send",        "recv",        "receive",    "irecv",       "wait",           "batch_isend_irecv",
-    "synchronize", "grouped_all", "join",       "_all_gather", "_allreduce",     "reduceScatter"};
+// A backward pass waits for the sums of gradients that DistributedDataParallel starts in it.
+constexpr std::array<std::string_view, 25> waiting_functions{"all_reduce",
+                                                             "allreduce",
+                                                             "all_gather",
+                                                             "allgather",
+                                                             "reduce_scatter",
+                                                             "reduce",
+                                                             "broadcast",
+                                                             "barrier",
+                                                             "all_to_all",
+                                                             "alltoall",
+                                                             "gather",
+                                                             "scatter",
+                                                             "send",
+                                                             "recv",
+                                                             "receive",
+                                                             "irecv",
+                                                             "wait",
+                                                             "batch_isend_irecv",
+                                                             "synchronize",
+                                                             "grouped_all",
+                                                             "join",
+                                                             "_all_gather",
+                                                             "_allreduce",
+                                                             "reduceScatter",
+                                                             "_engine_run_backward"};
 
 /// Files that are not the program's own. py-spy names files as they are imported.
 constexpr std::array<std::string_view, 22> library_files{
@@ -105,7 +126,7 @@ std::vector<std::string> frames_of_py_spy(std::string_view output) {
         if (line.starts_with("Thread ")) {
             in_thread = frames.empty() || line.ends_with("\"MainThread\"");
             if (line.ends_with("\"MainThread\"")) frames.clear();
-        } else if (in_thread && line.starts_with("    ") && trimmed(line) != "") {
+        } else if (in_thread && line.starts_with("    ") && !trimmed(line).empty()) {
             frames.emplace_back(trimmed(line));
         } else if (trimmed(line).empty() && !frames.empty()) {
             in_thread = false;

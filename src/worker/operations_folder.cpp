@@ -11,7 +11,7 @@
 namespace dtrain::worker {
 namespace {
 
-constexpr const char* shared_memory = "/dev/shm";
+constexpr const char* folder_in_memory = "/dev/shm";
 
 std::unique_ptr<TemporaryFolder> folder_in(const std::filesystem::path& parent) {
     try {
@@ -23,7 +23,7 @@ std::unique_ptr<TemporaryFolder> folder_in(const std::filesystem::path& parent) 
 
 }  // namespace
 
-OperationsFolder::OperationsFolder(const Environment& environment) : folder_(folder_in(shared_memory)) {
+OperationsFolder::OperationsFolder(const Environment& environment) : folder_(folder_in(folder_in_memory)) {
     if (folder_) return;
     try {
         folder_ = folder_in(temporary_directory(environment));

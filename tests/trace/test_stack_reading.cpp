@@ -106,6 +106,9 @@ TEST(StackReading, KnowsWhatWaits) {
     EXPECT_EQ(waiting_call({"read (socket.py:3)", "step (train.py:88)"}), std::nullopt);
     EXPECT_EQ(waiting_call({"all_reduce (train.py:3)", "step (train.py:88)"}), std::nullopt)
         << "a function of the program";
+    EXPECT_EQ(waiting_call({"_engine_run_backward (torch/autograd/graph.py:1113)",
+                            "backward (torch/_tensor.py:700)", "<module> (train.py:12)"}),
+              (WaitingCall{.name = "_engine_run_backward", .source = "train.py:12"}));
     EXPECT_EQ(waiting_call({}), std::nullopt);
 }
 
