@@ -23,7 +23,8 @@ RECORDED = {
 #: gloo's operations are not recorded: py-spy tells where ranks are, and who computes is not taken for one that hangs.
 OF_STACKS = {
     "evaluates": r"rank 2 on \S+ is not in all_reduce at torch_hangs.py:\d+: it evaluates in evaluate \(torch_hangs.py:\d+\)",
-    "loader": r"rank 2 on \S+ is not in (all_reduce|_engine_run_backward) at torch_hangs.py:\d+: it loads data in \S*__getitem__ \(torch_hangs.py:\d+\)",
+    "loader": r"rank 2 on \S+ is not in (all_reduce|_engine_run_backward) at torch_hangs.py:\d+"
+              r": it loads data in \S*__getitem__ \(torch_hangs.py:\d+\)",
     "is_stopped": r"rank 2 on \S+ is stopped by a signal",
     "message": r"rank 2 on \S+ is in recv at torch_hangs.py:\d+, where the others are not",
     "other_group": r"rank 2 on \S+ is in barrier at torch_hangs.py:\d+, where the others are not",
