@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <dtrain/data_type.hpp>
 
 #include "comm/operation_name.hpp"
+#include "trace/rank_ranges.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -63,13 +65,15 @@ void OperationTrace::name_group(std::string_view name) {
 }
 
 template <class Enum>
-std::uint16_t OperationTrace::text_of(Enum value, std::string_view text) {
-    static std::array<std::atomic<std::uint16_t>, 32> known{};
-    auto& index = known.at(static_cast<std::size_t>(value));
-    if (const auto found = index.load(std::memory_order_relaxed); found != 0) return found;
-    const auto made = log_->text(text);
-    index.store(made, std::memory_order_relaxed);
-    return made;
+std::uint16_t OperationTrace::text_of(Enum value, Texts& texts) {
+    auto& index = texts.at(static_cast<std::size_t>(value));
+    if (index == 0) {
+        if constexpr (std::is_same_v<Enum, DataType>)
+            index = log_->text(to_string(value));
+        else
+            index = log_->text(name_of(value));
+    }
+    return index;
 }
 
 trace::BegunOperation OperationTrace::operation_of(const Call& call, std::uint64_t number) {
@@ -79,10 +83,9 @@ trace::BegunOperation OperationTrace::operation_of(const Call& call, std::uint64
     return {.kind = kind_of(call.operation),
             .group = group_,
             .number = number,
-            .name = text_of(call.operation, name_of(call.operation)),
-            .type = has_data ? text_of(call.element, to_string(call.element)) : std::uint16_t{0},
-            .reduction =
-                reduces(call.operation) ? text_of(call.reduction, name_of(call.reduction)) : std::uint16_t{0},
+            .name = text_of(call.operation, operations_),
+            .type = has_data ? text_of(call.element, types_) : std::uint16_t{0},
+            .reduction = reduces(call.operation) ? text_of(call.reduction, reductions_) : std::uint16_t{0},
             .source = source_of_thread,
             .count = may_differ ? trace::unknown_count : call.count,
             .peer = has_peer(call.operation) ? call.peer : -1,
@@ -95,16 +98,7 @@ void note_source(std::string_view line) {
 }
 
 std::string group_name(std::span<const int> job_ranks, int nth) {
-    std::string list;
-    for (std::size_t begin = 0; begin < job_ranks.size();) {
-        auto end = begin;
-        while (end + 1 < job_ranks.size() && job_ranks[end + 1] == job_ranks[end] + 1) ++end;
-        if (!list.empty()) list += ",";
-        list += end == begin ? fmt::format("{}", job_ranks[begin])
-                             : fmt::format("{}-{}", job_ranks[begin], job_ranks[end]);
-        begin = end + 1;
-    }
-    return fmt::format("{} {}{}", job_ranks.size() == 1 ? "rank" : "ranks", list,
+    return fmt::format("{} {}{}", job_ranks.size() == 1 ? "rank" : "ranks", trace::rank_ranges(job_ranks),
                        nth == 1 ? "" : fmt::format(" ({})", nth));
 }
 

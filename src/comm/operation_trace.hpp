@@ -54,12 +54,16 @@ class OperationTrace {
 
   private:
     trace::BegunOperation operation_of(const Call& call, std::uint64_t number);
-    /// The index of an enumerator's name.
+    /// Of an enumeration: the index of each name in the log; 0: not there yet.
+    using Texts = std::array<std::uint16_t, 16>;
     template <class Enum>
-    std::uint16_t text_of(Enum value, std::string_view text);
+    std::uint16_t text_of(Enum value, Texts& texts);
 
     trace::OperationLog* log_;
     std::uint16_t group_ = 0;
+    Texts operations_{};
+    Texts types_{};
+    Texts reductions_{};
     std::array<Ticket, NodeBoard::ring> tickets_{};
 };
 

@@ -97,7 +97,7 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
         ending.stop_reason = hang_reason(ended.hung, diagnosis);
         if (diagnosis.waiting.size() > 1)
             ending.stop_details.assign(diagnosis.waiting.begin() + 1, diagnosis.waiting.end());
-        if (ending.stop_reason.find(hang_sign(ended.hung)) == std::string::npos)
+        if (diagnosis.cause != trace::HangDiagnosis::Cause::unknown)  // else it is the reason
             ending.stop_details.push_back(hang_sign(ended.hung));
         append(ending.stop_details, hang_places(ended.hung, [&](int rank) {
                    const auto& info = info_[static_cast<std::size_t>(rank)];

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
+#include "trace/rank_ranges.hpp"
 #include "trace/sequence_fault.hpp"
 #include "trace/stack_reading.hpp"
 #include "trace/wait_graph.hpp"
@@ -23,20 +24,10 @@ using Cause = HangDiagnosis::Cause;
 
 constexpr std::size_t described_culprits = 3;
 
-/// "0-3,7".
 std::string list_of(std::vector<int> ranks) {
     std::ranges::sort(ranks);
-    std::string out;
-    for (std::size_t begin = 0; begin < ranks.size();) {
-        auto end = begin;
-        while (end + 1 < ranks.size() && ranks[end + 1] == ranks[end] + 1) ++end;
-        if (!out.empty()) out += ",";
-        out += end == begin       ? fmt::format("{}", ranks[begin])
-               : end == begin + 1 ? fmt::format("{},{}", ranks[begin], ranks[end])
-                                  : fmt::format("{}-{}", ranks[begin], ranks[end]);
-        begin = end + 1;
-    }
-    return out;
+    constexpr std::size_t shortest_run = 3;
+    return rank_ranges(ranks, shortest_run);
 }
 
 std::string ranks_text(const std::vector<int>& ranks) {

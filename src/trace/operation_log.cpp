@@ -125,20 +125,11 @@ OperationLog::Ticket OperationLog::begin(const BegunOperation& operation) {
     auto& entry = file_->entries[ticket % log_entries];
     entry.version.store(2 * ticket + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
-    entry.number = operation.number;
-    entry.count = operation.count;
+    entry.operation = operation;
     entry.begin_ns = now_ns();
     entry.wait_ns.store(0, std::memory_order_relaxed);
     entry.paused_ns.store(0, std::memory_order_relaxed);
     entry.end_ns.store(0, std::memory_order_relaxed);
-    entry.group = operation.group;
-    entry.name = operation.name;
-    entry.type = operation.type;
-    entry.reduction = operation.reduction;
-    entry.source = operation.source;
-    entry.kind = operation.kind;
-    entry.peer = operation.peer;
-    entry.tag = operation.tag;
     entry.version.store(2 * ticket, std::memory_order_release);
     return ticket;
 }

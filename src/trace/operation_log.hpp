@@ -13,20 +13,6 @@
 
 namespace dtrain::trace {
 
-/// An operation as its writer knows it; texts are those of OperationLog::text().
-struct BegunOperation {
-    OperationKind kind = OperationKind::collective;
-    std::uint16_t group = 0;
-    std::uint64_t number = 0;
-    std::uint16_t name = 0;
-    std::uint16_t type = 0;
-    std::uint16_t reduction = 0;
-    std::uint16_t source = 0;
-    std::uint64_t count = 0;
-    std::int32_t peer = -1;
-    std::int32_t tag = 0;
-};
-
 /// Writes the operations of this process into a file that stays readable when the process is killed. Depends
 /// on nothing but the operating system, since it is loaded into programs of others, too. All functions may be
 /// called from several threads, and none throws.

@@ -25,7 +25,7 @@ inline constexpr std::size_t log_members = 8192;
 inline constexpr std::size_t log_texts = 1024;
 inline constexpr std::size_t log_text_bytes = 96;
 
-/// LogEntry::count where ranks may have different ones, or nobody knows.
+/// BegunOperation::count where ranks may have different ones, or nobody knows.
 inline constexpr std::uint64_t unknown_count = UINT64_MAX;
 
 /// A thread that turns back to its wait within this time has waited all the while: some wait in slices.
@@ -39,24 +39,29 @@ enum class OperationKind : std::uint8_t {
     other,        ///< waits for something that is none of these
 };
 
-/// An operation. Written by one thread at a time.
+/// An operation as its writer knows it. The texts are indices of those of the file; 0: none.
+struct BegunOperation {
+    OperationKind kind = OperationKind::collective;
+    std::uint16_t group = 0;   ///< index of a LogGroup
+    std::uint64_t number = 0;  ///< collective: the how-manieth of its group, from 1 on; else 0
+    std::uint16_t name = 0;
+    std::uint16_t type = 0;
+    std::uint16_t reduction = 0;
+    std::uint16_t source = 0;  ///< the line of the program that called it, "train.py:88"
+    std::uint64_t count = 0;   ///< elements; or unknown_count
+    std::int32_t peer = -1;    ///< root, destination or source, as a rank of the group; -1: none
+    std::int32_t tag = 0;
+};
+
+/// An operation and how far it is. Written by one thread at a time.
 struct LogEntry {
     /// Twice the operation's ticket; one more while the fields below are being written.
     std::atomic<std::uint64_t> version;
-    std::uint64_t number;  ///< collective: the how-manieth of its group, from 1 on; else 0
-    std::uint64_t count;   ///< elements; or unknown_count
+    BegunOperation operation;
     std::int64_t begin_ns;
     std::atomic<std::int64_t> wait_ns;    ///< since when a thread waits for it; 0: none has
     std::atomic<std::int64_t> paused_ns;  ///< when that thread turned to something else; 0: it waits
     std::atomic<std::int64_t> end_ns;     ///< 0: it goes on
-    std::uint16_t group;                  ///< index of a LogGroup
-    std::uint16_t name;                   ///< this and the next three are indices of texts; 0: none
-    std::uint16_t type;
-    std::uint16_t reduction;
-    std::uint16_t source;  ///< the line of the program that called it, "train.py:88"
-    OperationKind kind;
-    std::int32_t peer;  ///< root, destination or source, as a rank of the group; -1: none
-    std::int32_t tag;
 };
 
 /// A communicator or process group.

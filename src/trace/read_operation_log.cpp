@@ -60,19 +60,10 @@ class MappedLog {
 /// An entry's fields, copied while nobody wrote them.
 struct EntryCopy {
     std::uint64_t ticket = 0;
-    std::uint64_t number = 0;
-    std::uint64_t count = 0;
+    BegunOperation operation;
     std::int64_t wait_ns = 0;
     std::int64_t paused_ns = 0;
     std::int64_t end_ns = 0;
-    std::uint16_t group = 0;
-    std::uint16_t name = 0;
-    std::uint16_t type = 0;
-    std::uint16_t reduction = 0;
-    std::uint16_t source = 0;
-    OperationKind kind = OperationKind::other;
-    std::int32_t peer = -1;
-    std::int32_t tag = 0;
 
     bool goes_on() const { return end_ns == 0; }
 
@@ -86,19 +77,10 @@ std::optional<EntryCopy> copy_of(const LogEntry& entry) {
     const auto version = entry.version.load(std::memory_order_acquire);
     if (version == 0 || version % 2 == 1) return std::nullopt;
     const EntryCopy copy{.ticket = version / 2,
-                         .number = entry.number,
-                         .count = entry.count,
+                         .operation = entry.operation,
                          .wait_ns = entry.wait_ns.load(std::memory_order_relaxed),
                          .paused_ns = entry.paused_ns.load(std::memory_order_relaxed),
-                         .end_ns = entry.end_ns.load(std::memory_order_relaxed),
-                         .group = entry.group,
-                         .name = entry.name,
-                         .type = entry.type,
-                         .reduction = entry.reduction,
-                         .source = entry.source,
-                         .kind = entry.kind,
-                         .peer = entry.peer,
-                         .tag = entry.tag};
+                         .end_ns = entry.end_ns.load(std::memory_order_relaxed)};
     std::atomic_thread_fence(std::memory_order_acquire);
     if (entry.version.load(std::memory_order_relaxed) != version) return std::nullopt;
     return copy;
@@ -164,19 +146,20 @@ int job_rank(const OperationLogFile& log, const GroupInfo& group, int rank) {
 
 Operation operation_of(const OperationLogFile& log, const EntryCopy& entry,
                        const std::vector<GroupInfo>& groups, nanoseconds now) {
-    Operation out{.kind = entry.kind,
-                  .number = entry.number,
-                  .name = text_of(log, entry.name),
-                  .type = text_of(log, entry.type),
-                  .reduction = text_of(log, entry.reduction),
-                  .source = text_of(log, entry.source),
-                  .peer = entry.peer,
-                  .tag = entry.tag,
+    const auto& begun = entry.operation;
+    Operation out{.kind = begun.kind,
+                  .number = begun.number,
+                  .name = text_of(log, begun.name),
+                  .type = text_of(log, begun.type),
+                  .reduction = text_of(log, begun.reduction),
+                  .source = text_of(log, begun.source),
+                  .peer = begun.peer,
+                  .tag = begun.tag,
                   .has_ended = !entry.goes_on()};
-    if (entry.count != unknown_count) out.count = entry.count;
-    if (entry.group < groups.size()) {
-        out.group = groups[entry.group].group.name;
-        out.peer = job_rank(log, groups[entry.group], entry.peer);
+    if (begun.count != unknown_count) out.count = begun.count;
+    if (begun.group < groups.size()) {
+        out.group = groups[begun.group].group.name;
+        out.peer = job_rank(log, groups[begun.group], begun.peer);
     }
     if (entry.is_waited_for(now))
         out.waited = std::chrono::duration_cast<milliseconds>(now - nanoseconds(entry.wait_ns));
@@ -189,8 +172,8 @@ std::vector<EntryCopy> worth_reporting(const std::vector<EntryCopy>& entries, na
     std::vector<EntryCopy> out;
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
         const bool waits = entry->is_waited_for(now);
-        const bool is_recent =
-            entry->kind == OperationKind::collective && taken[entry->group]++ < reported_of_a_group;
+        const bool is_recent = entry->operation.kind == OperationKind::collective &&
+                               taken[entry->operation.group]++ < reported_of_a_group;
         if (waits || (out.size() < max_reported && (entry->goes_on() || is_recent))) out.push_back(*entry);
     }
     std::ranges::reverse(out);
@@ -225,9 +208,10 @@ std::optional<ProcessOperations> read_operation_log(const fs::path& file, nanose
     const auto entries = entries_of(log);
     auto groups = groups_of(log);
     for (const auto& entry : entries)
-        if (entry.kind == OperationKind::collective && entry.group < groups.size()) {
-            auto& last = groups[entry.group].group.last_number;
-            last = std::max(last, entry.number);
+        if (const auto& begun = entry.operation;
+            begun.kind == OperationKind::collective && begun.group < groups.size()) {
+            auto& last = groups[begun.group].group.last_number;
+            last = std::max(last, begun.number);
         }
     ProcessOperations out{.pid = log.pid, .completed = log.completed.load()};
     for (const auto& entry : worth_reporting(entries, now))

@@ -86,6 +86,16 @@ class Completion {
 
 /// @param done of a call that succeeded: says which are complete
 template <class Run, class Done>
+int run_and_note(Completion& completion, const Run& run, const Done& done) {
+    const int result = run();
+    if (result == MPI_SUCCESS)
+        done(completion);
+    else
+        completion.complete_freed();
+    return result;
+}
+
+template <class Run, class Done>
 [[gnu::always_inline]] inline int waiting(const char* name, const MPI_Request* requests, int count,
                                           const Run& run, const Done& done) {
     auto* const recorder = Recorder::of_this_call();
@@ -99,12 +109,7 @@ template <class Run, class Done>
     }
     const InCall in_call;
     completion.wait();
-    const int result = run();
-    if (result == MPI_SUCCESS)
-        done(completion);
-    else
-        completion.complete_freed();
-    return result;
+    return run_and_note(completion, run, done);
 }
 
 template <class Run, class Done>
@@ -115,12 +120,7 @@ template <class Run, class Done>
         return run();
     const InCall in_call;
     Completion completion(*recorder, requests, count);
-    const int result = run();
-    if (result == MPI_SUCCESS)
-        done(completion);
-    else
-        completion.complete_freed();
-    return result;
+    return run_and_note(completion, run, done);
 }
 
 void start(Recorder& recorder, MPI_Request request) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "trace/rank_ranges.hpp"
+
 namespace dtrain::trace_mpi {
 namespace {
 
@@ -28,15 +30,7 @@ std::string child_name(std::string_view parent, std::string_view kind, std::uint
 }
 
 std::string ranks_text(std::span<const int> ranks) {
-    std::string text;
-    for (std::size_t first = 0; first < ranks.size();) {
-        auto last = first;
-        while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-        if (!text.empty()) text += ",";
-        text += std::to_string(ranks[first]);
-        if (last > first) text += "-" + std::to_string(ranks[last]);
-        first = last + 1;
-    }
+    auto text = trace::rank_ranges(ranks);
     if (text.size() <= max_ranks_text) return text;
     char sum[16];
     std::snprintf(sum, sizeof sum, "...%08x", static_cast<unsigned>(checksum(text)));

@@ -37,16 +37,16 @@ LoggedRank rank_in(const OperationLogFile& log) {
         if (entry.version != 0) entries.push_back(&entry);
     std::ranges::sort(entries, {}, [](const auto* entry) { return entry->version.load(); });
     for (const auto* entry : entries)
-        rank.calls.push_back({.name = text_of(log, entry->name),
-                              .kind = entry->kind,
-                              .group = rank.groups.at(entry->group).name,
-                              .number = entry->number,
-                              .type = text_of(log, entry->type),
-                              .reduction = text_of(log, entry->reduction),
-                              .source = text_of(log, entry->source),
-                              .count = entry->count,
-                              .peer = entry->peer,
-                              .tag = entry->tag,
+        rank.calls.push_back({.name = text_of(log, entry->operation.name),
+                              .kind = entry->operation.kind,
+                              .group = rank.groups.at(entry->operation.group).name,
+                              .number = entry->operation.number,
+                              .type = text_of(log, entry->operation.type),
+                              .reduction = text_of(log, entry->operation.reduction),
+                              .source = text_of(log, entry->operation.source),
+                              .count = entry->operation.count,
+                              .peer = entry->operation.peer,
+                              .tag = entry->operation.tag,
                               .waits = entry->end_ns == 0 && entry->wait_ns != 0,
                               .has_ended = entry->end_ns != 0,
                               .nanoseconds = entry->end_ns - entry->begin_ns});

@@ -20,10 +20,6 @@ namespace {
 
 constexpr std::chrono::seconds usual_wait{1};  // ranks that train wait for each other all the time
 
-bool has_ended(const RankView& rank) {
-    return rank.state != "running" && rank.state != "idle" && rank.state != "starting";
-}
-
 std::vector<trace::RankState> states_of(const JobView& view, const StackAnswers& answers) {
     std::vector<trace::RankState> states;
     for (const auto& rank : view.ranks) {
@@ -32,7 +28,7 @@ std::vector<trace::RankState> states_of(const JobView& view, const StackAnswers&
             state = trace::parse_rank_state(answer->second.state).value_or(trace::RankState());
         state.rank = rank.rank;
         if (state.host.empty()) state.host = rank.host;
-        if (has_ended(rank)) state.activity = trace::Activity::has_ended;
+        if (!is_alive(rank)) state.activity = trace::Activity::has_ended;
         states.push_back(std::move(state));
     }
     return states;

@@ -25,6 +25,10 @@ std::string state_of(const JobState& job, int rank) {
 
 }  // namespace
 
+bool is_alive(const RankView& rank) {
+    return rank.state == "running" || rank.state == "idle" || rank.state == "starting";
+}
+
 RankView rank_view(const PlannedRank& planned, const JobState& job, int rank) {
     RankView out{.rank = rank,
                  .role = planned.info.role,

@@ -37,6 +37,9 @@ struct RankView {
     friend bool operator==(const RankView&, const RankView&) = default;
 };
 
+/// Whether it has not ended.
+bool is_alive(const RankView& rank);
+
 struct JobView {
     std::string state;  ///< starting, running, stopping
     int restarts = 0;

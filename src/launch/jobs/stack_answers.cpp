@@ -66,8 +66,7 @@ StackAnswers ask_for_stacks(const JobRecord& record, const JobView& view) {
 bool report_silent_ranks(const JobView& view, const StackAnswers& answers, const cluster::RankList& ranks) {
     std::vector<int> silent;
     for (const auto& rank : view.ranks) {
-        const bool lives = rank.state == "running" || rank.state == "idle" || rank.state == "starting";
-        if (lives && ranks.contains(rank.rank) && !answers.of_ranks.contains(rank.rank))
+        if (is_alive(rank) && ranks.contains(rank.rank) && !answers.of_ranks.contains(rank.rank))
             silent.push_back(rank.rank);
     }
     if (silent.empty()) return false;
