@@ -155,8 +155,9 @@ class Supervisor {
         };
         const auto of_followers = sources.size();
         int ms_to_unfinished_line = -1;
+        const bool started = program_.has_value();
         for (const auto& follower : followers_) {
-            sources.push_back({follower.growth_fd(), POLLIN, 0});
+            sources.push_back({started ? follower.growth_fd() : -1, POLLIN, 0});
             sources.push_back({follower.wants_to_write() ? follower.console_fd() : -1, POLLOUT, 0});
             ms_to_unfinished_line = earliest({ms_to_unfinished_line, follower.ms_to_unfinished_line()});
         }
@@ -166,7 +167,8 @@ class Supervisor {
                          watching ? job_.hang_watch->ms_to_next_poll() : -1, ms_to_heartbeat(),
                          unwatched_console() ? poll_log_ms : -1, ms_to_unfinished_line}));
         take_commands();
-        for (std::size_t index = 0; index < followers_.size(); ++index) {
+        // A program may write before its guard has told that it runs; who reads the events learns that first.
+        for (std::size_t index = 0; started && index < followers_.size(); ++index) {
             auto& follower = followers_[index];
             const auto* polled = &sources[of_followers + 2 * index];
             if (polled[0].revents != 0 || follower.growth_fd() < 0 || follower.ms_to_unfinished_line() == 0)
