@@ -71,7 +71,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_HETER_WORKERS", both, "no such workers", "host:port of every heterogeneous worker; stages separated by semicolons."},
     Row{"DTRAIN_HETER_DEVICES", both, "with DTRAIN_HETER_WORKERS", "Device of each stage, gpu or cpu, separated by semicolons."},
     Row{"DTRAIN_GLOO_ENDPOINT", both, "with DTRAIN_SERVERS", "host:port on the first server where Gloo's ranks meet."},
-    Row{"DTRAIN_HANG_TIMEOUT", read, "0", "Default of --hang-timeout, in seconds."},
+    Row{"DTRAIN_HANG_TIMEOUT", read, "auto", "Default of --hang-timeout: seconds, or auto; a job that hangs longer is stopped."},
     Row{"DTRAIN_LOG_MAX_SIZE", read, "no limit", "Default of --log-max-size."},
     Row{"DTRAIN_LOG_MODE", read, "0600", "Default of --log-mode."},
     Row{"DTRAIN_KEY_FILE", read, "~/.dtrain/key", "The key that the launchers of a job's nodes share."},

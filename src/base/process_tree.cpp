@@ -77,6 +77,29 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
                        .cpu_time = std::chrono::milliseconds(ticks * 1000 / ::sysconf(_SC_CLK_TCK))};
 }
 
+std::chrono::milliseconds processor_wait_of(pid_t pid) {
+    std::chrono::nanoseconds total{0};
+    std::error_code error;
+    for (const auto& thread :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+        // "time on a processor, time ready for one, number of times": proc(5)
+        const auto fields = split(trimmed(read_file(thread.path() / "schedstat").value_or("")), ' ');
+        if (fields.size() > 1)
+            total += std::chrono::nanoseconds(parse_int<std::int64_t>(fields[1]).value_or(0));
+    }
+    return std::chrono::duration_cast<std::chrono::milliseconds>(total);
+}
+
+std::uintmax_t bytes_moved_by(pid_t pid) {
+    std::uintmax_t total = 0;
+    const auto io = read_file("/proc/" + std::to_string(pid) + "/io").value_or("");
+    for (const auto& line : split(io, '\n'))
+        for (const std::string_view name : {"rchar: ", "wchar: "})
+            if (line.starts_with(name))
+                total += parse_int<std::uintmax_t>(std::string_view(line).substr(name.size())).value_or(0);
+    return total;
+}
+
 std::vector<pid_t> descendants_of(pid_t root) {
     std::multimap<pid_t, pid_t> children;
     for (const auto pid : all_processes())

@@ -24,6 +24,14 @@ struct ProcessStat {
 /// Nothing if there is no such process.
 std::optional<ProcessStat> stat_of(pid_t pid);
 
+/// How long a process's threads have been ready to run without a processor. 0 if there is no such process, or
+/// the kernel does not count it.
+std::chrono::milliseconds processor_wait_of(pid_t pid);
+
+/// Bytes that a process has read and written by system calls: of files, pipes, sockets and terminals. 0 if
+/// there is no such process, or it belongs to another user.
+std::uintmax_t bytes_moved_by(pid_t pid);
+
 /// Every process below `root`, children before grandchildren, from /proc.
 std::vector<pid_t> descendants_of(pid_t root);
 

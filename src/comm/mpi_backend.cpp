@@ -184,7 +184,7 @@ class MpiBackend final : public CommunicatorBackend {
         const auto handle = ++messages_started_ * 2 + 1;
         auto& message = under_way_[handle];
         message.call = call;
-        message.call.ticket = queue_.trace.begin_message(call);
+        message.call.ticket = queue_.trace.begin_call(call);
         const int count = static_cast<int>(call.count);
         const int peer = call.peer == any_rank ? MPI_ANY_SOURCE : call.peer;
         check(call.operation == Operation::send

@@ -122,6 +122,11 @@ class NcclBackend final : public CommunicatorBackend {
         return queue_.wait_until(handle, end);
     }
 
+    void set_name(std::string_view name) override {
+        queue_.set_name(name);
+        over_mpi_->set_name(fmt::format("{} over MPI", name));
+    }
+
     void set_deadline(std::chrono::duration<double> deadline) override {
         over_mpi_->set_deadline(deadline);
         queue_.set_deadline(deadline);

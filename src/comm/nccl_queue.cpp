@@ -16,8 +16,21 @@
 
 namespace dtrain::comm {
 
+namespace {
+
+OperationTrace trace_of(const FailureMonitor& ranks) {
+    auto job_ranks = ranks.job_ranks();
+    if (job_ranks.empty()) job_ranks = {ranks.rank()};
+    return {ranks.rank(), job_ranks, "NCCL"};
+}
+
+}  // namespace
+
 NcclQueue::NcclQueue(NcclPort& port, FailureMonitor& failure_monitor, std::chrono::milliseconds abort_within)
-    : port_(port), failure_monitor_(failure_monitor), abort_within_(abort_within) {}
+    : port_(port),
+      failure_monitor_(failure_monitor),
+      trace_(trace_of(failure_monitor)),
+      abort_within_(abort_within) {}
 
 void NcclQueue::join() {
     wait(add(NcclPhase::joining, {.operation = Operation::nccl_communicator}));
@@ -62,8 +75,14 @@ NcclQueue::Batch NcclQueue::sums_of_a_run(std::uint64_t number) {
     Batch batch;
     batch.hand_over = NcclPhase::running;
     batch.first = number;
-    batch.calls.push_back({.operation = Operation::allreduce});
+    batch.calls.push_back(traced({.operation = Operation::allreduce}));
     return batch;
+}
+
+Call NcclQueue::traced(const Call& call) {
+    auto out = call;
+    out.ticket = trace_.begin_call(call, is_message(call.operation) ? 0 : ++collectives_);
+    return out;
 }
 
 bool NcclQueue::takes_messages(const Batch& batch) const {
@@ -76,10 +95,10 @@ std::uint64_t NcclQueue::add(NcclPhase hand_over, const Call& call) {
     const auto number = ++started_;
     failure_monitor_.note_started(number, call);
     if (is_message(call.operation) && !waiting_.empty() && takes_messages(waiting_.back())) {
-        waiting_.back().calls.push_back(call);
+        waiting_.back().calls.push_back(traced(call));
     } else {
         if (!is_message(call.operation)) let_messages_go();
-        waiting_.push_back({.hand_over = hand_over, .first = number, .calls = {call}});
+        waiting_.push_back({.hand_over = hand_over, .first = number, .calls = {traced(call)}});
     }
     if (failure_monitor_.others_gave_up()) give_up({});
     go_on({});
@@ -118,6 +137,7 @@ bool NcclQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end)
             if (backoff.pass_moment()) continue;
             const auto waited = before + backoff.waited();
             failure_monitor_.note_waits(front()->first, front()->calls.front().operation);
+            note_waits(*front());
             failure_monitor_.let_mpi_work();
             if (const auto pause = nccl_sleep(waited); pause.count() > 0)
                 std::this_thread::sleep_for(pause);
@@ -129,6 +149,7 @@ bool NcclQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end)
             if (completed_ < number && Backoff::Clock::now() >= end) {
                 waited_ = before + backoff.waited();
                 failure_monitor_.note_goes_on();
+                note_goes_on(*front());
                 return false;
             }
         }
@@ -245,6 +266,17 @@ void NcclQueue::refuse_lonely_messages(Batch& batch) {
 void NcclQueue::complete(const Batch& batch) {
     completed_ = batch.first + batch.calls.size() - 1;
     failure_monitor_.note_finished(completed_);
+    for (const auto& call : batch.calls) trace_.end(call);
+}
+
+void NcclQueue::note_waits(const Batch& batch) {
+    if (std::exchange(waits_for_, batch.first) == batch.first) return;
+    for (const auto& call : batch.calls) trace_.waits(call);
+}
+
+void NcclQueue::note_goes_on(const Batch& batch) {
+    waits_for_ = 0;
+    for (const auto& call : batch.calls) trace_.goes_on(call);
 }
 
 const NcclQueue::Batch* NcclQueue::front() const {

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "comm/call.hpp"
 #include "comm/failure_monitor.hpp"
 #include "comm/nccl_port.hpp"
+#include "comm/operation_trace.hpp"
 
 namespace dtrain::comm {
 
@@ -64,6 +66,9 @@ class NcclQueue {
     /// Ends the communicator.
     void leave();
 
+    /// Its name in reports, in place of its ranks.
+    void set_name(std::string_view name) { trace_.name_group(name); }
+
     /// From now on. 0 s means none.
     void set_deadline(std::chrono::duration<double> deadline) { deadline_ = deadline; }
 
@@ -80,7 +85,8 @@ class NcclQueue {
     };
 
     std::uint64_t add(NcclPhase hand_over, const Call& call);
-    static Batch sums_of_a_run(std::uint64_t number);
+    Batch sums_of_a_run(std::uint64_t number);
+    Call traced(const Call& call);
     bool takes_messages(const Batch& batch) const;
     void let_messages_go() { messages_go_ = started_; }
 
@@ -93,6 +99,8 @@ class NcclQueue {
     void refuse(std::uint64_t number, const std::string& why);
     void refuse_lonely_messages(Batch& batch);
     void complete(const Batch& batch);
+    void note_waits(const Batch& batch);
+    void note_goes_on(const Batch& batch);
 
     const Batch* front() const;
     [[noreturn]] void fail(const NcclAnswer& answer);
@@ -102,9 +110,12 @@ class NcclQueue {
 
     NcclPort& port_;
     FailureMonitor& failure_monitor_;
+    OperationTrace trace_;
+    std::uint64_t collectives_ = 0;  ///< messages are started in another order on each rank
     std::chrono::milliseconds abort_within_;
     std::optional<std::chrono::duration<double>> deadline_;  ///< none: that of failure_monitor_
     std::chrono::duration<double> waited_{};  ///< for the operation at the front, by calls with a limit
+    std::uint64_t waits_for_ = 0;             ///< first of the batch that was last waited for
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;
     std::uint64_t messages_go_ = 0;

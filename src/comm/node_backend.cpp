@@ -206,7 +206,7 @@ class NodeBackend final : public CommunicatorBackend {
                                  ? mailbox_->send(call.peer, call.tag, {call.send, call.count})
                                  : mailbox_->receive(call.peer, call.tag, {call.receive, call.count});
         auto& begun = messages_[message] = call;
-        begun.ticket = queue_.trace.begin_message(call);
+        begun.ticket = queue_.trace.begin_call(call);
         return message * 2 + 1;
     }
 

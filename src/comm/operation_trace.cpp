@@ -53,11 +53,12 @@ bool has_peer(Operation operation) {
 
 }  // namespace
 
-OperationTrace::OperationTrace(int rank, std::span<const int> job_ranks)
+OperationTrace::OperationTrace(int rank, std::span<const int> job_ranks, std::string_view over)
     : log_(trace::OperationLog::of_this_process()) {
-    if (log_ != nullptr)
-        group_ = log_->group(group_name(job_ranks, count_of(job_ranks)), rank,
-                             static_cast<int>(job_ranks.size()), job_ranks);
+    if (log_ == nullptr) return;
+    const auto name = group_name(job_ranks, count_of(job_ranks));
+    group_ = log_->group(over.empty() ? name : fmt::format("{} over {}", name, over), rank,
+                         static_cast<int>(job_ranks.size()), job_ranks);
 }
 
 void OperationTrace::name_group(std::string_view name) {

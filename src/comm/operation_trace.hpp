@@ -20,7 +20,8 @@ class OperationTrace {
     using Ticket = trace::OperationLog::Ticket;
 
     /// @param job_ranks of each rank of the communicator
-    OperationTrace(int rank, std::span<const int> job_ranks);
+    /// @param over what it communicates over, if that is not the usual: "NCCL"
+    OperationTrace(int rank, std::span<const int> job_ranks, std::string_view over = {});
 
     /// The group's name in reports, in place of its ranks.
     void name_group(std::string_view name);
@@ -38,18 +39,19 @@ class OperationTrace {
         if (log_ != nullptr) log_->end(tickets_[number % NodeBoard::ring]);
     }
 
-    /// The same for messages, whose Call::ticket is what begin_message() returned.
-    Ticket begin_message(const Call& call) {
-        return log_ == nullptr ? 0 : log_->begin(operation_of(call, 0));
+    /// The same for calls that keep what begin_call() returned as their Call::ticket.
+    /// @param number of a collective operation; 0: a message
+    Ticket begin_call(const Call& call, std::uint64_t number = 0) {
+        return log_ == nullptr ? 0 : log_->begin(operation_of(call, number));
     }
-    void waits(const Call& message) {
-        if (log_ != nullptr) log_->waits(message.ticket);
+    void waits(const Call& call) {
+        if (log_ != nullptr) log_->waits(call.ticket);
     }
-    void goes_on(const Call& message) {
-        if (log_ != nullptr) log_->goes_on(message.ticket);
+    void goes_on(const Call& call) {
+        if (log_ != nullptr) log_->goes_on(call.ticket);
     }
-    void end(const Call& message) {
-        if (log_ != nullptr) log_->end(message.ticket);
+    void end(const Call& call) {
+        if (log_ != nullptr) log_->end(call.ticket);
     }
 
   private:

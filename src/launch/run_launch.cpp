@@ -44,6 +44,7 @@
 #include "launch/options/begin_log.hpp"
 #include "launch/options/carried.hpp"
 #include "launch/options/elastic_settings.hpp"
+#include "launch/options/hang_options.hpp"
 #include "launch/options/paddle_files.hpp"
 #include "launch/options/settings.hpp"
 #include "launch/outcome/rank_info.hpp"
@@ -95,6 +96,7 @@ class Launch {
           elastic_(elastic_settings(options_, environment)),
           planner_(options_, environment_, elastic_ || options_.torch) {
         options_ = planner_.options();
+        refuse_restarts_without_number(options_, elastic_.has_value());
         if (options_.metrics_port)
             metrics_address_ = scrape::parse_listen_address(metrics_option, *options_.metrics_port);
     }
@@ -374,8 +376,8 @@ class Launch {
             .size = plan.size(),
             .service_ranks = service_ranks_of(plan),
             .grace = options_.grace,
-            .hang_timeout = options_.hang_timeout,
-            .only_reports_hangs = options_.on_hang == OnHang::report,
+            .hang_timeout = hang_limit_of(options_).time,
+            .only_reports_hangs = !stops_a_job(on_hang_of(options_)),
             .heartbeat_ranks = nodes_send_heartbeats(plan) ? first_ranks_of_nodes(plan) : std::vector<int>{},
             .max_silence = 4 * between_heartbeats,
             .job_token = token,

@@ -61,6 +61,7 @@ class MappedLog {
 struct EntryCopy {
     std::uint64_t ticket = 0;
     BegunOperation operation;
+    std::int64_t begin_ns = 0;
     std::int64_t wait_ns = 0;
     std::int64_t paused_ns = 0;
     std::int64_t end_ns = 0;
@@ -78,6 +79,7 @@ std::optional<EntryCopy> copy_of(const LogEntry& entry) {
     if (version == 0 || version % 2 == 1) return std::nullopt;
     const EntryCopy copy{.ticket = version / 2,
                          .operation = entry.operation,
+                         .begin_ns = entry.begin_ns,
                          .wait_ns = entry.wait_ns.load(std::memory_order_relaxed),
                          .paused_ns = entry.paused_ns.load(std::memory_order_relaxed),
                          .end_ns = entry.end_ns.load(std::memory_order_relaxed)};
@@ -220,6 +222,25 @@ std::optional<ProcessOperations> read_operation_log(const fs::path& file, nanose
     return out;
 }
 
+std::vector<TimedOperation> operations_in_log(const fs::path& file, nanoseconds now) {
+    const MappedLog mapped(file);
+    if (mapped.get() == nullptr) return {};
+    const auto groups = groups_of(*mapped.get());
+    std::vector<TimedOperation> out;
+    for (const auto& entry : entries_of(*mapped.get())) {
+        TimedOperation operation{.operation = operation_of(*mapped.get(), entry, groups, now),
+                                 .age = now - nanoseconds(entry.begin_ns)};
+        if (!entry.goes_on()) operation.took = nanoseconds(entry.end_ns - entry.begin_ns);
+        out.push_back(std::move(operation));
+    }
+    return out;
+}
+
+std::vector<fs::path> operation_logs_of(const fs::path& folder) {
+    auto files = log_files(folder, true);
+    return files.empty() ? log_files(folder, false) : files;
+}
+
 OperationProgress operation_progress(const fs::path& folder, nanoseconds now) {
     OperationProgress out;
     for (const auto& file : log_files(folder, true)) {
@@ -238,10 +259,8 @@ OperationProgress operation_progress(const fs::path& folder, nanoseconds now) {
 }
 
 std::vector<ProcessOperations> read_operation_logs(const fs::path& folder, nanoseconds now) {
-    auto files = log_files(folder, true);
-    if (files.empty()) files = log_files(folder, false);
     std::vector<ProcessOperations> out;
-    for (const auto& file : files)
+    for (const auto& file : operation_logs_of(folder))
         if (auto operations = read_operation_log(file, now)) out.push_back(std::move(*operations));
     return out;
 }

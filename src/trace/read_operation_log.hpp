@@ -26,6 +26,19 @@ struct ProcessOperations {
 std::optional<ProcessOperations> read_operation_log(const std::filesystem::path& file,
                                                     std::chrono::nanoseconds now);
 
+struct TimedOperation {
+    Operation operation;
+    std::chrono::nanoseconds age{0};                    ///< since it began
+    std::optional<std::chrono::nanoseconds> took = {};  ///< none: it goes on
+};
+
+/// All operations that are still in a process's file, the oldest first; none if the file is no log.
+std::vector<TimedOperation> operations_in_log(const std::filesystem::path& file,
+                                              std::chrono::nanoseconds now);
+
+/// Files of the processes that run, and of those that have ended if none runs.
+std::vector<std::filesystem::path> operation_logs_of(const std::filesystem::path& folder);
+
 /// How a rank's processes go on, cheap enough for each sample.
 struct OperationProgress {
     std::uint64_t completed = 0;  ///< operations of all processes
@@ -37,7 +50,7 @@ struct OperationProgress {
 /// @param folder that DTRAIN_OPERATION_LOG names; files of processes that have ended do not count
 OperationProgress operation_progress(const std::filesystem::path& folder, std::chrono::nanoseconds now);
 
-/// The logs of the processes that run, and of those that have ended if none runs.
+/// What is in operation_logs_of().
 std::vector<ProcessOperations> read_operation_logs(const std::filesystem::path& folder,
                                                    std::chrono::nanoseconds now);
 

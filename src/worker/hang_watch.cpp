@@ -8,31 +8,22 @@
 
 #include "base/process_tree.hpp"
 #include "trace/read_operation_log.hpp"
+#include "worker/operation_dump.hpp"
 
 namespace dtrain::worker {
 namespace {
 
 using std::chrono::milliseconds;
 
-milliseconds cpu_time_below(pid_t guard) {
-    milliseconds total{0};
-    auto processes = descendants_of(guard);
-    processes.push_back(guard);  // includes time of the orphans that it has reaped
-    for (const auto pid : processes)
-        if (const auto stat = stat_of(pid)) total += stat->cpu_time;
-    return total;
+template <class Number>
+Number increase(Number before, Number after) {
+    return after > before ? after - before : Number{0};
 }
 
 }  // namespace
 
-HangWatch::HangWatch(milliseconds timeout, std::filesystem::path stacks_file, mode_t mode,
-                     Environment environment, std::filesystem::path operations)
-    : stacks_file_(std::move(stacks_file)),
-      mode_(mode),
-      environment_(std::move(environment)),
-      operations_(std::move(operations)),
-      idleness_(timeout),
-      next_poll_(Idleness::Clock::now()) {}
+HangWatch::HangWatch(Options options)
+    : options_(std::move(options)), idleness_(options_.limit), next_poll_(Idleness::Clock::now()) {}
 
 std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, std::uintmax_t output) {
     const bool polled = poll_due(guard, output);
@@ -41,14 +32,33 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
         where_.reset();
         return polled && reported_idle_ ? std::optional(Finding{}) : std::nullopt;
     }
-    if (!where_ && !collection_)
-        collection_ = std::make_unique<StackCollection>(most_informative_first(guard, program), stacks_file_,
-                                                        mode_, environment_);
+    if (!where_ && !collection_) {
+        if (!options_.operations_file.empty())
+            problem_ = dump_operations(options_.operations, options_.operations_file, options_.mode);
+        collection_ =
+            std::make_unique<StackCollection>(most_informative_first(guard, program), options_.stacks_file,
+                                              options_.mode, options_.environment);
+    }
     const bool collected = collection_done();
     if (!where_ || !(polled || collected)) return std::nullopt;
     reported_idle_ = true;
-    return Finding{
-        .idle = true, .idle_time = idleness_.idle_time(), .kind = idleness_.kind(), .where = *where_};
+    return Finding{.idle = true,
+                   .idle_time = idleness_.idle_time(),
+                   .kind = idleness_.kind(),
+                   .where = *where_,
+                   .problem = std::exchange(problem_, {})};
+}
+
+HangWatch::Use HangWatch::use_below(pid_t guard) {
+    Use total;
+    auto processes = descendants_of(guard);
+    processes.push_back(guard);  // includes time of the orphans that it has reaped
+    for (const auto pid : processes) {
+        if (const auto stat = stat_of(pid)) total.cpu_time += stat->cpu_time;
+        total.cpu_wait += processor_wait_of(pid);
+        total.moved += bytes_moved_by(pid);
+    }
+    return total;
 }
 
 bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
@@ -56,12 +66,15 @@ bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
     if (now < next_poll_) return false;
     next_poll_ = now + idleness_.interval();
     // The CPU time of a process that its parent never waited for disappears from the sum when it ends.
-    const auto shown = cpu_time_below(guard);
-    cpu_time_ += std::max(milliseconds{0}, shown - cpu_time_shown_);
-    cpu_time_shown_ = shown;
-    Activity activity{.cpu_time = cpu_time_, .output = output};
-    if (!operations_.empty()) {
-        const auto progress = trace::operation_progress(operations_, now.time_since_epoch());
+    const auto shown = use_below(guard);
+    used_.cpu_time += increase(used_shown_.cpu_time, shown.cpu_time);
+    used_.cpu_wait += increase(used_shown_.cpu_wait, shown.cpu_wait);
+    used_.moved += increase(used_shown_.moved, shown.moved);
+    used_shown_ = shown;
+    Activity activity{
+        .cpu_time = used_.cpu_time, .cpu_wait = used_.cpu_wait, .output = output, .moved = used_.moved};
+    if (!options_.operations.empty()) {
+        const auto progress = trace::operation_progress(options_.operations, now.time_since_epoch());
         activity.operations = progress.completed;
         activity.records_operations = progress.any;
         activity.waited = progress.waited;

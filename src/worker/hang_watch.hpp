@@ -17,16 +17,23 @@ namespace dtrain::worker {
 /// Detects that a program and all its descendants are idle, and then collects where they are.
 class HangWatch {
   public:
-    /// @param stacks_file is written each time the program becomes idle
-    /// @param operations folder of the program's operation logs; "": it has none
-    HangWatch(std::chrono::milliseconds timeout, std::filesystem::path stacks_file, mode_t mode,
-              Environment environment, std::filesystem::path operations = {});
+    struct Options {
+        cluster::HangLimit limit;
+        std::filesystem::path stacks_file;           ///< written each time the program becomes idle
+        mode_t mode = 0600;                          ///< of the files
+        Environment environment;                     ///< says where debuggers are
+        std::filesystem::path operations = {};       ///< folder of the program's operation logs; "": none
+        std::filesystem::path operations_file = {};  ///< the same with all its operations; "": none
+    };
+
+    explicit HangWatch(Options options);
 
     struct Finding {
         bool idle = false;
         std::chrono::milliseconds idle_time{0};
         cluster::Inactivity kind = cluster::Inactivity::sleeps;
         StackSummary where;
+        std::string problem = {};  ///< why a file could not be written; "": none
     };
 
     /// Call after ms_to_next_poll() or when stacks_fd() is readable. Once the program has been idle, every
@@ -39,19 +46,24 @@ class HangWatch {
     int stacks_fd() const { return collection_ ? collection_->fd() : -1; }
 
   private:
+    struct Use {
+        std::chrono::milliseconds cpu_time{0};
+        std::chrono::milliseconds cpu_wait{0};
+        std::uintmax_t moved = 0;
+    };
+    static Use use_below(pid_t guard);
+
     bool poll_due(pid_t guard, std::uintmax_t output);
     bool collection_done();
 
-    std::filesystem::path stacks_file_;
-    mode_t mode_;
-    Environment environment_;
-    std::filesystem::path operations_;
+    Options options_;
     Idleness idleness_;
     Idleness::Clock::time_point next_poll_;
-    std::chrono::milliseconds cpu_time_{0};        // of the tree since its start
-    std::chrono::milliseconds cpu_time_shown_{0};  // of the processes that existed at the last poll
+    Use used_;        // by the tree since its start
+    Use used_shown_;  // by the processes that existed at the last poll
     std::unique_ptr<StackCollection> collection_;
     std::optional<StackSummary> where_;
+    std::string problem_;
     bool reported_idle_ = false;
 };
 

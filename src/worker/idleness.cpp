@@ -12,11 +12,12 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr int samples_in_timeout = 8;
+constexpr int samples_in_limit = 8;
 constexpr milliseconds shortest_interval{20};
 constexpr milliseconds max_interval{10'000};
-constexpr int late = 3;             // in intervals
-constexpr int computing_limit = 4;  // in timeouts
+constexpr int late = 3;                                       // in intervals
+constexpr int computing_limit = 4;                            // in limits
+constexpr std::uintmax_t moving_per_ms = (1U << 20U) / 1000;  // bytes
 
 /// But for the processor time.
 bool are_unchanged(const Activity& before, const Activity& after) {
@@ -25,15 +26,20 @@ bool are_unchanged(const Activity& before, const Activity& after) {
 
 }  // namespace
 
+Idleness::Idleness(cluster::HangLimit limit) : fixed_limit_(limit.time) {
+    if (limit.is_learned) learned_.emplace(limit.time);
+}
+
 milliseconds Idleness::interval() const {
-    return std::clamp(timeout_ / samples_in_timeout, shortest_interval, max_interval);
+    return std::clamp(limit() / samples_in_limit, shortest_interval, max_interval);
 }
 
 void Idleness::sample(Activity activity, Clock::time_point now) {
     if (!samples_.empty() && now - samples_.back().at > late * interval()) samples_.clear();
+    if (learned_) learned_->sample(activity.operations, activity.output, now);
     if (samples_.empty() || !are_unchanged(samples_.back().activity, activity)) unchanged_since_ = now;
     samples_.push_back({now, activity});
-    while (samples_.size() > 1 && now - samples_[1].at >= timeout_) samples_.pop_front();
+    while (samples_.size() > 1 && now - samples_[1].at >= limit()) samples_.pop_front();
     const auto was_idle = std::exchange(idle_, inactivity());
     if (idle_ && !was_idle)
         idle_since_ = *idle_ == Inactivity::computes ? unchanged_since_ : samples_.front().at;
@@ -43,11 +49,16 @@ std::optional<Inactivity> Idleness::inactivity() const {
     const auto& first = samples_.front();
     const auto& last = samples_.back();
     const auto observed = last.at - first.at;
-    if (observed < timeout_ || !are_unchanged(first.activity, last.activity)) return std::nullopt;
-    if ((last.activity.cpu_time - first.activity.cpu_time) * 100 < observed) return Inactivity::sleeps;
-    if (last.activity.waited && *last.activity.waited >= timeout_) return Inactivity::waits;
+    if (observed < limit() || !are_unchanged(first.activity, last.activity)) return std::nullopt;
+    const auto used = last.activity.cpu_time - first.activity.cpu_time;
+    const auto waited_for_a_core = last.activity.cpu_wait - first.activity.cpu_wait;
+    const auto observed_ms = static_cast<std::uintmax_t>(std::chrono::floor<milliseconds>(observed).count());
+    const bool moves = last.activity.moved - first.activity.moved >= moving_per_ms * observed_ms;
+    if (!moves && used * 100 < observed && waited_for_a_core * 4 < observed) return Inactivity::sleeps;
+    if (last.activity.waited && *last.activity.waited >= limit()) return Inactivity::waits;
+    if (moves) return std::nullopt;
     const bool computes_for_long =
-        last.activity.records_operations && last.at - unchanged_since_ >= computing_limit * timeout_;
+        last.activity.records_operations && last.at - unchanged_since_ >= computing_limit * limit();
     return computes_for_long ? std::optional(Inactivity::computes) : std::nullopt;
 }
 

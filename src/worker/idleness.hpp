@@ -8,22 +8,28 @@
 #include <optional>
 
 #include "cluster/event.hpp"
+#include "cluster/hang_limit.hpp"
+#include "worker/learned_limit.hpp"
 
 namespace dtrain::worker {
 
 /// What a rank's processes have done since their start.
 struct Activity {
     std::chrono::milliseconds cpu_time{0};
-    std::uintmax_t output = 0;     ///< bytes
-    std::uint64_t operations = 0;  ///< that have ended, of those that are recorded
+    std::chrono::milliseconds cpu_wait{0};  ///< its threads were ready to run, but the processors were busy
+    std::uintmax_t output = 0;              ///< bytes
+    std::uintmax_t moved = 0;               ///< bytes read from and written to files, pipes and sockets
+    std::uint64_t operations = 0;           ///< that have ended, of those that are recorded
     bool records_operations = false;
     /// How long it has waited for an operation that goes on; none: it does not wait, or that is not recorded.
     std::optional<std::chrono::milliseconds> waited = {};
 };
 
-/// Decides from samples whether a rank does nothing that others could wait for: for the whole of `timeout` it
+/// Decides from samples whether a rank does nothing that others could wait for: for the whole of its limit it
 /// printed nothing and ended no operation, and
-/// - used less than 1% of one core, or
+/// - used less than 1% of one core, and waited for a core for less than a quarter of the time (else the node
+///   has too much to do), and read and wrote less than 1 MiB/s (else it may load data, or write a
+///   checkpoint); or
 /// - waited in one operation, however busily, or
 /// - records its operations, and nothing of it has changed for four times as long: a rank that computes may
 ///   evaluate or compile. Has no clock of its own.
@@ -31,7 +37,10 @@ class Idleness {
   public:
     using Clock = std::chrono::steady_clock;
 
-    explicit Idleness(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+    explicit Idleness(cluster::HangLimit limit);
+
+    /// At present.
+    std::chrono::milliseconds limit() const { return learned_ ? learned_->value() : fixed_limit_; }
 
     /// How often to sample.
     std::chrono::milliseconds interval() const;
@@ -54,8 +63,9 @@ class Idleness {
 
     std::optional<cluster::Inactivity> inactivity() const;
 
-    std::chrono::milliseconds timeout_;
-    std::deque<Sample> samples_;  // those of the last timeout_, and the one before them
+    std::chrono::milliseconds fixed_limit_;
+    std::optional<LearnedLimit> learned_;
+    std::deque<Sample> samples_;  // those of the last limit(), and the one before them
     Clock::time_point unchanged_since_;
     std::optional<cluster::Inactivity> idle_;
     Clock::time_point idle_since_;

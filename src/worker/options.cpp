@@ -38,7 +38,7 @@ mode_t mode_of(const std::string& octal) {
 struct CommandLine {
     Options options;
     double grace_s = default_grace_seconds;
-    double hang_timeout_s = 0;
+    std::optional<std::string> hang_limit;
     std::optional<std::string> show;
     std::optional<std::uint64_t> log_max_size;
     std::string bind = "auto", info, shell, log_mode = "0600", wrap, wrap_ranks = "all";
@@ -107,10 +107,12 @@ struct CommandLine {
                        "Shell commands before the program, such as 'module load cuda'")
             ->type_name("COMMANDS");
         app.add_option(
-               "--hang-timeout,--hang_timeout", hang_timeout_s,
-               "Seconds without output and processor time after which a program counts as idle; 0: never")
-            ->type_name("SECONDS")
-            ->check(CLI::Range(0.0, 86400.0));
+               "--hang-timeout,--hang_timeout", hang_limit,
+               "Seconds without output and processor time after which a program counts as idle; 0: never; "
+               "auto: learned from how long it usually is (default: auto under dtrain-launch, else 0)")
+            ->type_name("SECONDS");
+        app.add_flag("--dump-operations,--dump_operations", options.dumps_operations,
+                     "Write the program's last operations into <log>.operations when it is idle");
         app.add_flag("--trace-mpi,--trace_mpi", options.trace_mpi,
                      "Record the program's calls of MPI, so that a report of a hang can name them");
         add_grace_option(app, grace_s, "Options");
@@ -154,7 +156,12 @@ ParsedOptions parse_options(const std::vector<std::string>& arguments, const Env
     if (args.show) options.show = cluster::RankList::parse(*args.show);
     options.wrap = shell_args(args.wrap);
     options.wrap_ranks = cluster::RankList::parse(args.wrap_ranks);
-    options.hang_timeout = duration_of("--hang-timeout", args.hang_timeout_s);
+    if (args.hang_limit) {
+        options.hang_limit = cluster::parse_hang_limit(*args.hang_limit);
+        if (!options.hang_limit)
+            throw UsageError(
+                fmt::format("--hang-timeout {} is not {}", *args.hang_limit, cluster::hang_limit_choices()));
+    }
     options.command.assign(own_end, before.end());
     if (!args.info.empty()) {
         options.task = Options::Task::info;

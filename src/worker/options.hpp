@@ -10,6 +10,7 @@
 #include <dtrain/environment.hpp>
 
 #include "base/manual_page.hpp"
+#include "cluster/hang_limit.hpp"
 #include "cluster/rank_list.hpp"
 #include "worker/log_policy.hpp"
 
@@ -30,9 +31,10 @@ struct Options {
     std::optional<cluster::RankList> show;
     std::vector<std::string> wrap;  ///< arguments to put before the command
     cluster::RankList wrap_ranks = cluster::RankList::all();
-    std::string setup;                          ///< shell commands to run before the program
-    std::chrono::milliseconds hang_timeout{0};  ///< 0: no hang detection
-    bool trace_mpi = false;                     ///< record the program's calls of MPI
+    std::string setup;                             ///< shell commands to run before the program
+    std::optional<cluster::HangLimit> hang_limit;  ///< none: learned if a launcher hears of it, else never
+    bool dumps_operations = false;                 ///< into <log>.operations, when the program is idle
+    bool trace_mpi = false;                        ///< record the program's calls of MPI
     std::chrono::milliseconds grace{0};
     std::optional<int> start_port;
     std::string role;  ///< "server", "worker", "heter_worker"; "": derived from the rank, or trainer

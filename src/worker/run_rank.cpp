@@ -144,9 +144,16 @@ class Rank {
         operations.announce(program.environment);
         held = {};
         std::optional<HangWatch> hang_watch;
-        if (options_.hang_timeout.count() > 0)
-            hang_watch.emplace(options_.hang_timeout, log.string() + ".stacks", options_.log.mode, inherited_,
-                               operations.path());
+        const auto hang_limit = options_.hang_limit.value_or(under_launcher_ ? cluster::learned_hang_limit
+                                                                             : cluster::HangLimit());
+        if (hang_limit.watches())
+            hang_watch.emplace(HangWatch::Options{
+                .limit = hang_limit,
+                .stacks_file = log.string() + ".stacks",
+                .mode = options_.log.mode,
+                .environment = inherited_,
+                .operations = operations.path(),
+                .operations_file = options_.dumps_operations ? log.string() + ".operations" : ""});
         std::optional<StacksOnDemand> stacks;
         if (under_launcher_)
             stacks.emplace(log.string() + ".stacks-now", options_.log.mode, inherited_, sends_output());

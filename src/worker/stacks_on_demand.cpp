@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "worker/state_of_rank.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -22,19 +23,19 @@ StacksOnDemand::StacksOnDemand(std::filesystem::path file, mode_t mode, Environm
                                bool send_text)
     : file_(std::move(file)), mode_(mode), environment_(std::move(environment)), send_text_(send_text) {}
 
-void StacksOnDemand::begin(pid_t guard, pid_t program) {
+void StacksOnDemand::begin(pid_t guard, pid_t program, trace::RankState before) {
     if (collection_) return;
+    before_ = std::move(before);
     collection_ =
         std::make_unique<StackCollection>(most_informative_first(guard, program), file_, mode_, environment_);
 }
 
-std::vector<Event> StacksOnDemand::finish(const Event& blank,
-                                          const std::function<std::string(StackSummary)>& state) {
+std::vector<Event> StacksOnDemand::finish(const Event& blank) {
     auto where = collection_->finish();
     collection_.reset();
     std::vector<Event> events{blank};
     events.back().kind = Event::Kind::state;
-    events.back().state = state(std::move(where));
+    events.back().state = to_json(with_calls(std::move(before_), std::move(where)), cluster::max_event_state);
     if (send_text_)
         std::ranges::move(events_of_stacks(read_file(file_).value_or(""), blank), std::back_inserter(events));
     auto end = blank;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <dtrain/environment.hpp>
 
 #include "cluster/event.hpp"
+#include "trace/rank_state.hpp"
 #include "worker/stacks.hpp"
 
 namespace dtrain::worker {
@@ -25,16 +25,15 @@ class StacksOnDemand {
     StacksOnDemand(std::filesystem::path file, mode_t mode, Environment environment, bool send_text);
 
     /// Starts collecting. A second request before completion is answered together with the first.
-    void begin(pid_t guard, pid_t program);
+    /// @param before what the rank does, before a debugger stops it for a moment
+    void begin(pid_t guard, pid_t program, trace::RankState before);
 
     /// Readable when finish() has the answer; -1 if nothing was requested.
     int fd() const { return collection_ ? collection_->fd() : -1; }
 
     /// The events to report.
     /// @param blank an event with the fields that they have in common
-    /// @param state the rank's state, as JSON
-    std::vector<cluster::Event> finish(const cluster::Event& blank,
-                                       const std::function<std::string(StackSummary)>& state);
+    std::vector<cluster::Event> finish(const cluster::Event& blank);
 
   private:
     std::filesystem::path file_;
@@ -42,6 +41,7 @@ class StacksOnDemand {
     Environment environment_;
     bool send_text_;
     std::unique_ptr<StackCollection> collection_;
+    trace::RankState before_;
 };
 
 /// Splits a text into events of kind `stacks`, never inside a character; a very long text is truncated. Pure.

@@ -49,16 +49,14 @@ trace::Activity activity_of(char state, std::optional<cluster::Inactivity> inact
 
 }  // namespace
 
-trace::RankState state_of_rank(const ProgramOfRank& program, StackSummary where,
-                               std::optional<cluster::Inactivity> inactivity) {
+trace::RankState state_of_rank(const ProgramOfRank& program, std::optional<cluster::Inactivity> inactivity) {
     const auto pid = most_informative_first(program.guard, program.program).front();
     const auto stat = stat_of(pid);
-    trace::RankState state{.rank = program.rank,
-                           .host = program.host,
-                           .pid = pid,
-                           .activity = stat ? activity_of(stat->state, inactivity) : trace::Activity::unknown,
-                           .stack = std::move(where.calls)};
-    if (where.is_stopped) state.activity = trace::Activity::is_stopped;
+    trace::RankState state{
+        .rank = program.rank,
+        .host = program.host,
+        .pid = pid,
+        .activity = stat ? activity_of(stat->state, inactivity) : trace::Activity::unknown};
     if (state.activity == trace::Activity::is_in_kernel) state.file = file_in_use(pid);
     if (program.operations.empty()) return state;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -66,6 +64,12 @@ trace::RankState state_of_rank(const ProgramOfRank& program, StackSummary where,
         std::ranges::move(process.groups, std::back_inserter(state.groups));
         std::ranges::move(process.operations, std::back_inserter(state.operations));
     }
+    return state;
+}
+
+trace::RankState with_calls(trace::RankState state, StackSummary where) {
+    state.stack = std::move(where.calls);
+    if (where.is_stopped) state.activity = trace::Activity::is_stopped;
     return state;
 }
 

@@ -22,10 +22,12 @@ struct ProgramOfRank {
     std::filesystem::path operations = {};  ///< folder of its operation logs; "": it has none
 };
 
-/// What a rank does at this moment.
-/// @param where its calls, and whether it was stopped before a debugger looked at it
+/// What a rank does at this moment, but for its calls. Others wait longer for it while a debugger looks at
+/// it.
 /// @param inactivity if it has been idle for long; none: the kernel is asked what the process does now
-trace::RankState state_of_rank(const ProgramOfRank& program, StackSummary where,
-                               std::optional<cluster::Inactivity> inactivity);
+trace::RankState state_of_rank(const ProgramOfRank& program, std::optional<cluster::Inactivity> inactivity);
+
+/// The same with its calls, and whether it was stopped before a debugger looked at it.
+trace::RankState with_calls(trace::RankState state, StackSummary where);
 
 }  // namespace dtrain::worker

@@ -240,12 +240,13 @@ class Supervisor {
     void check_for_hang() {
         const auto found = job_.hang_watch->poll(guard_->pid(), *program_, output_so_far());
         if (!found) return;
+        if (!found->problem.empty()) warn(found->problem);
         const bool repeated = std::exchange(reported_idle_, found->idle) == found->idle;
         if (repeated && !job_.under_launcher) return;
         if (!repeated) states_sent_ = 0;
         if (found->idle && job_.under_launcher && states_sent_++ < max_states) {
             auto told = new_event(Event::Kind::state);
-            told.state = state(found->where, found->kind);
+            told.state = to_json(with_calls(state(found->kind), found->where), cluster::max_event_state);
             job_.report(told);
         }
         auto event = new_event(found->idle ? Event::Kind::idle : Event::Kind::active);
@@ -354,26 +355,23 @@ class Supervisor {
     void show_stacks() {
         if (!job_.stacks) return;
         if (program_ && !ended_ && !stop_signal_)
-            job_.stacks->begin(guard_->pid(), *program_);
+            job_.stacks->begin(guard_->pid(), *program_, state(std::nullopt));
         else
             job_.report(new_event(Event::Kind::stacks_end));
     }
 
     void report_stacks() {
-        const auto own_state = [this](StackSummary where) {
-            return program_ && !ended_ ? state(std::move(where), std::nullopt) : std::string();
-        };
-        for (auto& event : job_.stacks->finish(new_event(Event::Kind::stacks), own_state)) job_.report(event);
+        for (auto& event : job_.stacks->finish(new_event(Event::Kind::stacks))) job_.report(event);
     }
 
-    std::string state(StackSummary where, std::optional<cluster::Inactivity> inactivity) const {
-        return to_json(
-            state_of_rank({.rank = job_.rank,
-                           .host = job_.host,
-                           .guard = guard_->pid(),
-                           .program = *program_,
-                           .operations = job_.operations ? job_.operations->path() : std::filesystem::path()},
-                          std::move(where), inactivity));
+    trace::RankState state(std::optional<cluster::Inactivity> inactivity) const {
+        return state_of_rank(
+            {.rank = job_.rank,
+             .host = job_.host,
+             .guard = guard_->pid(),
+             .program = *program_,
+             .operations = job_.operations ? job_.operations->path() : std::filesystem::path()},
+            inactivity);
     }
 
     void stop(int signal) {

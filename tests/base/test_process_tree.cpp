@@ -3,6 +3,7 @@
 // Oracle: the process numbers that the started programs print of themselves; getrusage.
 #include <algorithm>
 #include <csignal>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.hpp"
 #include "base/process_tree.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
@@ -97,6 +99,27 @@ TEST_F(ProcessTree, ProcessorTimeIsThatOfTheProcessAndItsEndedChildren) {
     EXPECT_LE(stat->cpu_time, after);
     EXPECT_EQ(stat->parent, ::getppid());
     EXPECT_FALSE(stat_of(busy.pid()));
+}
+
+TEST_F(ProcessTree, WaitingForAProcessorIsThatOfAllThreads) {
+    // Two that never sleep share the processor on which this thread is: each waits half of the time.
+    const auto here = std::to_string(::sched_getcpu());
+    const std::vector<std::string> endless{"taskset", "-c", here, "sh", "-c", "while :; do :; done"};
+    const Subprocess one({.argv = endless});
+    const Subprocess other({.argv = endless});
+    for (int tries = 0; tries < 2000 && processor_wait_of(one.pid()) < 100ms; ++tries) ::usleep(10'000);
+    EXPECT_GE(processor_wait_of(one.pid()), 100ms);
+    EXPECT_EQ(processor_wait_of(-1), 0ms);
+}
+
+TEST_F(ProcessTree, BytesMovedAreThoseReadAndWritten) {
+    const auto before = bytes_moved_by(::getpid());
+    Subprocess copies({.argv = {"cat"}, .pipe_input = true});
+    EXPECT_TRUE(write_all(copies.stdin_fd(), std::string(4096, 'x')));
+    EXPECT_GE(bytes_moved_by(::getpid()) - before, 4096U);
+    for (int tries = 0; tries < 1000 && bytes_moved_by(copies.pid()) < 2 * 4096; ++tries) ::usleep(10'000);
+    EXPECT_GE(bytes_moved_by(copies.pid()), 2 * 4096U);
+    EXPECT_EQ(bytes_moved_by(-1), 0U);
 }
 
 TEST_F(ProcessTree, SignalReachesEveryDescendant) {

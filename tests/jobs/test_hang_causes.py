@@ -151,6 +151,75 @@ def test_a_hang_is_restarted(job, hang):
     assert re.search(r"it hung: rank 1 on \S+ has not called barrier 1 of ranks 0-2 at job.py:4", done.stderr)
 
 
+def test_on_hang_restart_needs_a_number_of_restarts(job, hang):
+    words, env = hang
+    done = job.launch(*words("sleeps", "--hang-timeout", "1", "--on-hang", "restart"), env=env)
+    assert done.returncode == 2
+    assert done.stderr == "dtrain-launch: --on-hang restart needs --max_restart: how often the job may be started again\n"
+    done = job.launch(*words("sleeps", "--hang-timeout", "1", "--on-hang", "restart", "--max_restart", 1), env=env)
+    assert done.returncode == 124
+    assert done.stderr.count("it hung: rank 2 on ") == 2, done.stderr
+
+
+def test_a_job_that_goes_on_after_all_says_so(job, hang):
+    words, env = hang
+    job.script("job.py", "import time, dtrain\ncomm = dtrain.init()\n"
+                         "if comm.rank == 2: time.sleep(5)\ncomm.barrier()\ntime.sleep(2)\n")
+    done = job.launch(*words("", "--hang-timeout", "1", "--on-hang", "report"), env=env)
+    assert done.returncode == 0, done.stderr
+    hangs, goes_on = (done.stderr.index(text) for text in ("the job hangs: rank 2 on ", "the job goes on, "))
+    assert hangs < goes_on, done.stderr
+
+
+def test_all_operations_can_be_dumped(job, hang):
+    words, env = hang
+    child = job.start(LAUNCH, *words("sleeps", "--hang-timeout", "1", "--on-hang", "dump"), env=env)
+    assert any("the job hangs: rank 2 on " in line for line in child.stderr)
+    assert child.poll() is None
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=30)
+    of_rank = [(job.folder / f"log/workerlog.{rank}.operations").read_text().splitlines() for rank in range(3)]
+    for rank, lines in enumerate(of_rank):
+        assert re.fullmatch(r"process \d+, at [\d-]+ [\d:]+:", lines[0]), lines[0]
+        assert len(lines) - 1 == (39 if rank == 2 else 40)
+        assert re.fullmatch(r"allreduce 1 \(int64 x 1, sum\) of ranks 0-2 at job.py:14: began [\d.]+ s ago, took [\d.]+ ms", lines[1])
+    assert "allreduce 39 " in of_rank[2][-1] and " took " in of_rank[2][-1]
+    assert re.search(r"^barrier 40 of ranks 0-2 at job.py:29: began .* ago, goes on, waited for since", of_rank[0][-1])
+
+
+def test_a_limit_that_is_learned(job, hang):
+    """At first nothing is known, and ten times as long is waited; 200 operations later one second is enough."""
+    words, env = hang
+    job.script("job.py", "import time, dtrain\ncomm = dtrain.init()\ntime.sleep(3)\n"
+                         "for step in range(200): comm.barrier(); time.sleep(0.02)\n"
+                         "if comm.rank == 1: time.sleep(1000)\ncomm.barrier()\n")
+    done = job.launch(*words("", "--hang-timeout", "auto:1"), env=env)
+    assert done.returncode == 124, done.stderr
+    seen = re.search(r"it hung: rank 1 on \S+ has not called barrier 201 of ranks 0-2 at job.py:6: .* for (\d+) s", done.stderr)
+    assert seen and int(seen[1]) < 10, done.stderr
+
+
+def test_who_writes_a_checkpoint_is_active(job, hang):
+    """Three megabytes a second, and hardly any processor time."""
+    words, env = hang
+    job.script("job.py", "import time, dtrain\ncomm = dtrain.init()\n"
+                         "for part in range(50 if comm.rank == 0 else 0):\n"
+                         "    open('checkpoint', 'ab').write(bytes(300_000)); time.sleep(0.1)\ncomm.barrier()\n")
+    done = job.launch(*words("", "--hang-timeout", "1.5"), env=env)
+    assert done.returncode == 0, done.stderr
+
+
+def test_nccl(job, hang):
+    """On the stand-in for NCCL. Its first operation is the start of the communicator, then the program calls three sums."""
+    program = BUILD / "tests/comm/nccl_scenarios"
+    if not program.exists():
+        pytest.skip("built without CUDA")
+    done = job.launch("--quiet", "--nproc_per_node", 2, "--grace", 1, "--hang-timeout", 2, program, "sleeps", env=hang[1])
+    assert done.returncode == 124, done.stderr
+    assert re.search(r"it hung: rank 1 on \S+ has not called allreduce 5 \(float32 x 1000, sum\) of ranks 0-1 \(\d\) over NCCL: it "
+                     r"sleeps.*; rank 0 waits in it", done.stderr), done.stderr
+
+
 def test_a_native_job(job, hang):
     """A rank that a signal stops, and the operation of the training that it does not come to."""
     _, env = hang

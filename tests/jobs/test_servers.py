@@ -18,7 +18,7 @@ import time
 import h5py
 import pytest
 
-from conftest import BUILD, mpirun, run
+from conftest import BUILD, mpirun, run, without_debuggers
 from test_checkpoints import listed, newest, small_disk, went_on_from  # noqa: F401: a fixture
 from test_clicks import MASK, auc_and_best, clicks, computed, contents, rows  # noqa: F401: a fixture
 
@@ -101,6 +101,33 @@ def test_sync_servers_train_as_ranks_do_without_them(native, tmp_path, clicks):
     by_name = mpirun(5, [native, write_job(tmp_path, clicks, servers='count = 3\nsplit_method = "hash_name"')], tmp_path)
     assert rows(one) == rows(two) == rows(by_name)
     assert checksum(one) == checksum(two) == checksum(by_name)
+
+
+@pytest.mark.parametrize("who", ["server", "trainer"])
+def test_the_rank_that_a_hang_waits_for(job, clicks, who):
+    """Ranks that wait for messages poll, so that they use the processor: what they wait for is in their operation logs."""
+    file = write_job(job.folder, clicks, epochs=1_000_000)
+    child = job.start(LAUNCH, "--quiet", "--server_num", 1, "--worker_num", 2, "--grace", 1, "--hang-timeout", 5, file,
+                      env=without_debuggers(job.folder))
+
+    def ranks():
+        told = job.run(LAUNCH, "status", "--json", str(child.pid))
+        jobs = json.loads(told.stdout) if told.returncode == 0 else []
+        return [rank["pid"] for each in jobs for rank in each.get("ranks", []) if rank.get("pid")]
+
+    def trains():
+        log = job.folder / "log/workerlog.0"
+        return log.exists() and re.search(r"^ +1 ", log.read_text(), re.M)
+    job.wait_until(lambda: trains() and len(ranks()) == 3)
+    server = next(rank for rank, pid in enumerate(ranks()) if is_rank(pathlib.Path(f"/proc/{pid}"), job.folder, True))
+    culprit = server if who == "server" else (server + 1) % 3
+    os.kill(ranks()[culprit], signal.SIGSTOP)
+    err = child.communicate(timeout=60)[1]
+    assert child.returncode == 124, err
+    assert re.search(rf"it hung: rank {culprit} on \S+ is stopped by a signal", err), err
+    if who == "server":
+        assert re.search(rf"it has not sent what is waited for in answer to \w+ from rank {server} of servers and trainers", err), err
+    assert job.left_behind() == []
 
 
 @pytest.mark.parametrize("mode", ["async", "half_async", "half_async\"\nstaleness = \"4", "geo", "sync\"\nwire = \"bfloat16"])

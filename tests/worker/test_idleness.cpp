@@ -24,12 +24,14 @@ class IdlenessTest : public testing::Test {
         for (int sample_number = 1; sample_number <= 60; ++sample_number) {
             if (sample(activity)) return sample_number;
             activity.cpu_time += more_each_time.cpu_time;
+            activity.cpu_wait += more_each_time.cpu_wait;
             activity.output += more_each_time.output;
+            activity.moved += more_each_time.moved;
         }
         return 0;
     }
 
-    Idleness idleness_{8s};
+    Idleness idleness_{{.time = 8s}};
     Idleness::Clock::time_point now_{1000s};
 };
 
@@ -47,6 +49,22 @@ TEST_F(IdlenessTest, OutputIsActivity) {
 
 TEST_F(IdlenessTest, OnePercentOfACoreIsActivity) {
     EXPECT_EQ(first_idle({}, {.cpu_time = 10ms}), 0);
+}
+
+TEST_F(IdlenessTest, WhoReadsOrWritesAMebibyteASecondIsActive) {
+    EXPECT_EQ(first_idle({}, {.moved = 1U << 20U}), 0) << "it may write a checkpoint";
+}
+
+TEST_F(IdlenessTest, WhoReadsOrWritesLessIsNot) {
+    EXPECT_EQ(first_idle({}, {.moved = 1000}), 9);
+}
+
+TEST_F(IdlenessTest, WhoWaitsForACoreIsActive) {
+    EXPECT_EQ(first_idle({}, {.cpu_wait = 300ms}), 0) << "the node has too much to do";
+}
+
+TEST_F(IdlenessTest, WhoWakesUpOnABusyNodeNowAndThenIsNot) {
+    EXPECT_EQ(first_idle({}, {.cpu_wait = 200ms}), 9);
 }
 
 TEST_F(IdlenessTest, LessIsNot) {
@@ -125,9 +143,28 @@ TEST_F(IdlenessTest, WhoComputesWithoutRecordsIsActive) {
     EXPECT_EQ(first_idle({}, {.cpu_time = 1s}), 0) << "nobody knows what it does";
 }
 
+TEST_F(IdlenessTest, ALimitIsLearned) {
+    Idleness learned({.time = 8s, .is_learned = true});
+    const auto look = [&](Activity activity) {
+        learned.sample(activity, now_ += 1s);
+        return learned.idle();
+    };
+    Activity activity{.records_operations = true};
+    for (int second = 0; second < 79; ++second) EXPECT_FALSE(look(activity)) << "80 s while nothing is known";
+    for (activity.operations = 1; activity.operations < 200; ++activity.operations) look(activity);
+    EXPECT_EQ(learned.limit(), 8s);
+    for (int second = 0; second < 8; ++second) EXPECT_FALSE(look(activity)) << second;
+    EXPECT_TRUE(look(activity));
+    ++activity.operations;
+    EXPECT_FALSE(look(activity)) << "it was no hang";
+    EXPECT_EQ(learned.limit(), 80s) << "and is not taken for one again";
+    for (int second = 0; second < 79; ++second) EXPECT_FALSE(look(activity)) << second;
+    EXPECT_TRUE(look(activity));
+}
+
 TEST(IdlenessInterval, IsBounded) {
-    EXPECT_EQ(Idleness(1ms).interval(), 20ms);
-    EXPECT_EQ(Idleness(24h).interval(), 10s);
+    EXPECT_EQ(Idleness({.time = 1ms}).interval(), 20ms);
+    EXPECT_EQ(Idleness({.time = 24h}).interval(), 10s);
 }
 
 }  // namespace

@@ -114,12 +114,16 @@ TEST(WorkerOptions, WrapperAndHang) {
     const auto nothing = parsed({"--", "true"});
     EXPECT_THAT(nothing.wrap, IsEmpty());
     EXPECT_EQ(nothing.wrap_ranks.to_string(), "all");
-    EXPECT_EQ(nothing.hang_timeout, 0s);
+    EXPECT_FALSE(nothing.hang_limit);
+    EXPECT_FALSE(nothing.dumps_operations);
     const auto options = parsed(
         {"--wrap", "gdb -ex 'run -x' --args", "--wrap-ranks", "1", "--hang-timeout", "2.5", "--", "true"});
     EXPECT_THAT(options.wrap, ElementsAre("gdb", "-ex", "run -x", "--args"));
     EXPECT_EQ(options.wrap_ranks.to_string(), "1");
-    EXPECT_EQ(options.hang_timeout, 2500ms);
+    EXPECT_EQ(options.hang_limit, (cluster::HangLimit{2500ms, false}));
+    EXPECT_EQ(parsed({"--hang-timeout", "auto:15", "--", "true"}).hang_limit,
+              (cluster::HangLimit{15s, true}));
+    EXPECT_TRUE(parsed({"--dump-operations", "--", "true"}).dumps_operations);
     EXPECT_FALSE(options.trace_mpi);
     EXPECT_TRUE(parsed({"--trace-mpi", "--", "true"}).trace_mpi);
     EXPECT_TRUE(parsed({"--trace_mpi", "--", "true"}).trace_mpi);
@@ -188,7 +192,8 @@ TEST(WorkerOptions, WhatCannotBeIsRefused) {
                            {{"--wrap-ranks", "x", "--", "true"}, "\"x\""},
                            {{"--wrap", "a 'b", "--", "true"}, "a 'b"},
                            {{"--hang-timeout", "-1", "--", "true"}, "--hang-timeout"},
-                           {{"--hang-timeout", "nan", "--", "true"}, "--hang-timeout"},
+                           {{"--hang-timeout", "nan", "--", "true"}, "--hang-timeout nan"},
+                           {{"--hang-timeout", "auto:0", "--", "true"}, "--hang-timeout auto:0"},
                            {{"--log_dir"}, "--log_dir"}})
         EXPECT_THAT([&] { parsed(wrong.args); },
                     ThrowsMessage<UsageError>(AllOf(HasSubstr(wrong.named), Not(HasSubstr("\n")))))

@@ -59,8 +59,9 @@ class Supervise : public testing::Test {
         auto program = shell(script, how.max_log_size ? FileDescriptor() : open_log(log()), how.grace);
         std::optional<HangWatch> hang_watch;
         if (how.hang_timeout > 0s)
-            hang_watch.emplace(how.hang_timeout, log().string() + ".stacks", 0600,
-                               Environment{{"PATH", "/nowhere"}});
+            hang_watch.emplace(HangWatch::Options{.limit = {.time = how.hang_timeout},
+                                                  .stacks_file = log().string() + ".stacks",
+                                                  .environment = Environment{{"PATH", "/nowhere"}}});
         std::vector<ShownLog> shown;
         if (how.console_prefix) shown = {{.log = log(), .style = {.prefix = *how.console_prefix}}};
         if (how.stderr_apart) {

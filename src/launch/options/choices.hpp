@@ -37,8 +37,10 @@ enum class Binding { automatic, none };
 
 /// --on-hang
 enum class OnHang {
-    stop,    ///< with --max_restart the job starts again
-    report,  ///< one line; the job goes on
+    stop,     ///< with --max_restart the job starts again
+    restart,  ///< the same, but --max_restart must be given
+    report,   ///< one line; the job goes on
+    dump,     ///< the same, and every rank's last operations are written
 };
 
 /// --dry-run
@@ -77,7 +79,8 @@ struct Choices<Binding> {
 };
 template <>
 struct Choices<OnHang> {
-    static constexpr std::array table{Choice{OnHang::stop, "stop"}, Choice{OnHang::report, "report"}};
+    static constexpr std::array table{Choice{OnHang::stop, "stop"}, Choice{OnHang::restart, "restart"},
+                                      Choice{OnHang::report, "report"}, Choice{OnHang::dump, "dump"}};
 };
 template <>
 struct Choices<PlanForm> {

@@ -46,9 +46,10 @@ using OptionField =
     std::variant<std::monostate, std::string Options::*, std::optional<std::string> Options::*,
                  int Options::*, std::optional<int> Options::*, bool Options::*,
                  std::chrono::milliseconds Options::*, std::optional<std::uintmax_t> Options::*,
-                 std::vector<std::string> Options::*, std::optional<RunMode> Options::*,
-                 ProgramBackend Options::*, Device::Kind Options::*, VisibleGpus Options::*,
-                 Binding Options::*, OnHang Options::*, std::optional<PlanForm> Options::*>;
+                 std::optional<cluster::HangLimit> Options::*, std::vector<std::string> Options::*,
+                 std::optional<RunMode> Options::*, ProgramBackend Options::*, Device::Kind Options::*,
+                 VisibleGpus Options::*, Binding Options::*, std::optional<OnHang> Options::*,
+                 std::optional<PlanForm> Options::*>;
 
 /// Separates the values of a repeatable option if they are stored as one text.
 inline constexpr char between_values = '\x1f';

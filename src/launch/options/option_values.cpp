@@ -78,6 +78,12 @@ Milliseconds as_seconds(const OptionRow& row, const std::string& text, const std
     return Milliseconds(std::llround(seconds * 1000));
 }
 
+cluster::HangLimit as_hang_limit(const std::string& text, const std::string& source) {
+    const auto limit = cluster::parse_hang_limit(text);
+    if (!limit) refuse(source, text, cluster::hang_limit_choices());
+    return *limit;
+}
+
 std::uintmax_t as_bytes(const std::string& text, const std::string& source) {
     constexpr std::uintmax_t min = 4096;
     constexpr std::string_view units = "KMGT";
@@ -124,6 +130,8 @@ void assign(Options& options, const OptionRow& row, const std::string& text, con
                     place = as_seconds(row, text, source);
                 else if constexpr (std::is_same_v<Value, std::optional<std::uintmax_t>>)
                     place = as_bytes(text, source);
+                else if constexpr (std::is_same_v<Value, std::optional<cluster::HangLimit>>)
+                    place = as_hang_limit(text, source);
                 else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
                     place = split(as_text(row, text, source), between_values);
                 else if constexpr (IsChoice<Value>)
@@ -155,6 +163,8 @@ std::string value_text(const Options& options, const OptionRow& row) {
                     return join(redacted_arguments(value), " ");
                 else if constexpr (Choosable<Value>)
                     return to_string(value);
+                else if constexpr (std::is_same_v<Value, std::optional<cluster::HangLimit>>)
+                    return value ? to_string(*value) : "None";
                 else if constexpr (IsChoice<Value>)
                     return value ? to_string(*value) : "";
                 else

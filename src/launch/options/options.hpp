@@ -11,6 +11,7 @@
 
 #include <dtrain/environment.hpp>
 
+#include "cluster/hang_limit.hpp"
 #include "cluster/torch_job.hpp"
 #include "launch/options/choices.hpp"
 
@@ -81,8 +82,8 @@ struct Options {
     Binding bind = Binding::automatic;
     std::string engine = "auto";  ///< or the name of a launch backend
     std::chrono::milliseconds grace{10'000};
-    std::chrono::milliseconds hang_timeout{0};  ///< 0: never
-    OnHang on_hang = OnHang::stop;
+    std::optional<cluster::HangLimit> hang_timeout;  ///< hang_options.hpp tells what follows
+    std::optional<OnHang> on_hang;
     bool trace_mpi = false;
     std::optional<std::string> tee;
     bool quiet = false;

@@ -45,7 +45,8 @@ std::vector<std::string> worker_options(const std::string& log_dir, const Option
     if (options.wrap) add("--wrap", *options.wrap);
     if (options.wrap_ranks) add("--wrap-ranks", *options.wrap_ranks);
     if (options.setup) add("--setup", *options.setup);
-    if (options.hang_timeout.count() > 0) add("--hang-timeout", seconds_text(options.hang_timeout));
+    if (options.hang_timeout) add("--hang-timeout", to_string(*options.hang_timeout));
+    if (options.on_hang == OnHang::dump) argv.emplace_back("--dump-operations");
     if (options.trace_mpi) argv.emplace_back("--trace-mpi");
     return argv;
 }

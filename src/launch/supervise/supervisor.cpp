@@ -101,8 +101,7 @@ void Supervisor::decide_while_running(JobState& job, const Requests& asked, Time
     } else if (auto hung = job.hung(limits_.hang_timeout); !hung.empty()) {
         take_hang(job, std::move(hung), now);
     } else {
-        has_reported_hang_ = false;
-        hangs_since_.reset();
+        note_no_hang(now);
     }
 }
 
@@ -110,11 +109,18 @@ void Supervisor::take_hang(JobState& job, std::vector<cluster::Event> hung, Time
     if (!hangs_since_) hangs_since_ = now;
     if (!knows_what_they_do(job, hung) && now - *hangs_since_ < max_wait_for_states) return;
     if (limits_.only_reports_hangs) {
-        if (!std::exchange(has_reported_hang_, true)) actions_.emplace_back(ReportHang{std::move(hung)});
+        if (!hang_reported_) actions_.emplace_back(ReportHang{std::move(hung)});
+        hang_reported_ = hang_reported_.value_or(now);
         return;
     }
     hung_ = std::move(hung);
     stop_programs(job, now);
+}
+
+void Supervisor::note_no_hang(TimePoint now) {
+    hangs_since_.reset();
+    if (const auto reported = std::exchange(hang_reported_, std::nullopt))
+        actions_.emplace_back(ReportEndOfHang{std::chrono::duration_cast<milliseconds>(now - *reported)});
 }
 
 /// Ranks that receive nothing end themselves, assuming that their launcher or network is gone.
@@ -171,7 +177,7 @@ std::optional<TimePoint> Supervisor::next_step(const JobState& job, TimePoint no
     if (!held_signals_.empty()) also_at(hold_until_);
     if (!last_heard_.empty() && !deadline_) also_at(now + between_loss_checks);
     if (limits_.by_lines) also_at(next_keepalive_);
-    if (hangs_since_ && !has_reported_hang_ && phase_ == Phase::running)
+    if (hangs_since_ && !hang_reported_ && phase_ == Phase::running)
         also_at(std::max(now, *hangs_since_ + max_wait_for_states));
     return next;
 }

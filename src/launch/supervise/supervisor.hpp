@@ -61,7 +61,12 @@ struct ReportHang {
     std::vector<cluster::Event> hung;  ///< the last idle event of each rank that has not ended
     friend bool operator==(const ReportHang&, const ReportHang&) = default;
 };
-using Action = std::variant<SignalBackend, WriteCommand, WriteKeepalive, ReportHang>;
+/// What was reported is over.
+struct ReportEndOfHang {
+    std::chrono::milliseconds lasted{0};  ///< since it was reported
+    friend bool operator==(const ReportEndOfHang&, const ReportEndOfHang&) = default;
+};
+using Action = std::variant<SignalBackend, WriteCommand, WriteKeepalive, ReportHang, ReportEndOfHang>;
 
 /// Decides what happens to a running job. Every phase but the first has a deadline, after which the next,
 /// more forceful one follows.
@@ -101,6 +106,7 @@ class Supervisor {
     void send_held_signals(const JobState& job, TimePoint now);
     void decide_while_running(JobState& job, const Requests& asked, TimePoint now);
     std::optional<int> rank_of_lost_node(const JobState& job, TimePoint now);
+    void note_no_hang(TimePoint now);
     void take_hang(JobState& job, std::vector<cluster::Event> hung, TimePoint now);
     void stop_programs(JobState& job, TimePoint now);
     void let_leave(TimePoint now);
@@ -111,7 +117,7 @@ class Supervisor {
     Phase phase_ = Phase::running;
     bool killed_at_once_ = false;
     std::vector<cluster::Event> hung_;
-    bool has_reported_hang_ = false;
+    std::optional<TimePoint> hang_reported_;
     std::optional<TimePoint> hangs_since_;  ///< as far as its launcher knows
     std::optional<LostNode> lost_;
     std::vector<Action> actions_;          ///< for the next step

@@ -132,6 +132,11 @@ class Watch {
         status_.clear();
         log_warning("{}", hang_warning(report.hung, diagnose(result_.job, report.hung)));
     }
+    void operator()(const ReportEndOfHang& end) {
+        status_.clear();
+        log_warning("the job goes on, {:.1f} s after it was said to hang",
+                    std::chrono::duration<double>(end.lasted).count());
+    }
     void operator()(const WriteKeepalive&) {
         write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));
     }

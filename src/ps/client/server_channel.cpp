@@ -33,7 +33,8 @@ ServerChannel::ServerChannel(std::vector<int> servers, std::chrono::seconds dead
       deadline_(deadline),
       transport_(&transport),
       clock_(&clock),
-      limits_(&limits) {}
+      limits_(&limits),
+      trace_(transport.rank(), transport.size()) {}
 
 int ServerChannel::server_of_rank(int rank) const {
     const auto found = std::ranges::find(servers_, rank);
@@ -105,6 +106,14 @@ bool ServerChannel::have_come(std::span<const std::uint64_t> requests) const {
 }
 
 void ServerChannel::wait_until(const std::function<bool()>& condition, MessageKind kind, int server) {
+    if (!condition()) {
+        const auto traced = trace_.for_answer(kind, servers_[static_cast<std::size_t>(server)]);
+        wait_for_messages(condition, kind, server);
+    }
+    check_limits_();
+}
+
+void ServerChannel::wait_for_messages(const std::function<bool()>& condition, MessageKind kind, int server) {
     auto backoff = transport_->is_crowded() ? comm::Backoff(true) : comm::Backoff(false, poll_yields_alone);
     while (!condition()) {
         if (limits_->has_refusal()) check_limits_();
@@ -125,7 +134,6 @@ void ServerChannel::wait_until(const std::function<bool()>& condition, MessageKi
             std::string(to_string(kind)), static_cast<std::uint64_t>(clock_->steps()), waited,
             {{rank, "parameter server; did not answer"}}));
     }
-    check_limits_();
 }
 
 MessageReader ServerChannel::wait_for(std::uint64_t request) {

@@ -14,6 +14,7 @@
 #include "ps/client/row_limits.hpp"
 #include "ps/client/step_clock.hpp"
 #include "ps/wire/message.hpp"
+#include "ps/wire/wait_trace.hpp"
 
 namespace dtrain::ps {
 
@@ -72,6 +73,7 @@ class ServerChannel {
 
   private:
     bool take_message();
+    void wait_for_messages(const std::function<bool()>& condition, MessageKind kind, int server);
     int server_of_rank(int rank) const;
 
     std::vector<int> servers_;
@@ -81,6 +83,7 @@ class ServerChannel {
     RowLimits* limits_;
     std::function<void()> check_limits_ = [] {};
     RequestTable requests_;
+    WaitTrace trace_;
 };
 
 }  // namespace dtrain::ps

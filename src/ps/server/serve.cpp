@@ -3,8 +3,11 @@
 #include "ps/server/serve.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <sched.h>
 #include <thread>
+
+#include "ps/wire/wait_trace.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -28,6 +31,8 @@ IdleSleep::Duration IdleSleep::after(Duration idle) {
 
 void serve(Server& server, comm::Transport& transport, const std::function<void()>& between) {
     const auto spins_for = transport.is_crowded() ? spins_in_crowd : spins_alone;
+    WaitTrace trace(transport.rank(), transport.size());
+    std::optional<WaitTrace::Wait> wait;
     auto last_message = Clock::now();
     auto last_call = last_message;
     while (!server.is_done()) {
@@ -40,6 +45,7 @@ void serve(Server& server, comm::Transport& transport, const std::function<void(
         }
         const bool answers = server.go_on_answering();
         const bool saves = server.go_on_with_save();
+        if (message || saves || answers) wait.reset();
         if (message) {
             last_message = now;
             continue;
@@ -47,6 +53,7 @@ void serve(Server& server, comm::Transport& transport, const std::function<void(
         if (saves || answers) continue;
         const auto idle = now - last_message;
         if (idle < spins_for) continue;
+        if (!wait) wait.emplace(trace.for_request());
         const auto sleep = IdleSleep::after(idle);
         if (sleep > IdleSleep::Duration::zero() && (idle >= yields_alone || transport.is_crowded())) {
             if (!server.work_ahead()) std::this_thread::sleep_for(sleep);
@@ -54,6 +61,7 @@ void serve(Server& server, comm::Transport& transport, const std::function<void(
             ::sched_yield();
         }
     }
+    wait.reset();
     while (!transport.deliver()) ::sched_yield();
 }
 

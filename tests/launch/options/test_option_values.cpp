@@ -59,8 +59,10 @@ TEST(OptionValues, WholeNumbersWithinTheirBounds) {
 TEST(OptionValues, Seconds) {
     EXPECT_EQ(with("grace", "2.5").grace, 2500ms);
     EXPECT_EQ(with("grace", "0").grace, 0ms);
-    EXPECT_EQ(with("hang-timeout", "864000").hang_timeout, 240h);
-    for (const char* text : {"", "-1", "864001", "soon", "1s", "nan", "inf"})
+    EXPECT_EQ(with("hang-timeout", "864000").hang_timeout, (cluster::HangLimit{240h, false}));
+    EXPECT_EQ(with("hang-timeout", "auto:15").hang_timeout, (cluster::HangLimit{15s, true}));
+    EXPECT_EQ(shown("hang-timeout", "auto:60"), "auto");
+    for (const char* text : {"", "-1", "864001", "soon", "1s", "nan", "inf", "auto:0"})
         EXPECT_THAT([&] { with("hang-timeout", text); }, refuses_value("hang-timeout", text, "0..864000"));
     EXPECT_EQ(shown("grace", "2.50"), "2.5");
 }

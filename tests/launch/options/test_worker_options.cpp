@@ -21,20 +21,21 @@ TEST(WorkerOptionsOfAJob, WhatIsUsualIsNotSaid) {
 }
 
 TEST(WorkerOptionsOfAJob, EverythingElseIs) {
-    EXPECT_THAT(
-        worker_options("/l", {.log_overwrite = true,
-                              .trust_log_dir = true,
-                              .grace = 500ms,
-                              .hang_timeout = 90s,
-                              .trace_mpi = true,
-                              .tee = "0,2-3",
-                              .wrap = "perf record -o 'a b.%r'",
-                              .wrap_ranks = "1",
-                              .log_max_size = 100 << 20,
-                              .log_mode = 0640}),
-        ElementsAre("--log_dir", "/l", "--grace", "0.5", "--log-mode", "0640", "--log_overwrite",
-                    "--trust-log-dir", "--log-max-size", "104857600", "--show", "0,2-3", "--wrap",
-                    "perf record -o 'a b.%r'", "--wrap-ranks", "1", "--hang-timeout", "90", "--trace-mpi"));
+    EXPECT_THAT(worker_options("/l", {.log_overwrite = true,
+                                      .trust_log_dir = true,
+                                      .grace = 500ms,
+                                      .hang_timeout = cluster::HangLimit{90s, false},
+                                      .on_hang = OnHang::dump,
+                                      .trace_mpi = true,
+                                      .tee = "0,2-3",
+                                      .wrap = "perf record -o 'a b.%r'",
+                                      .wrap_ranks = "1",
+                                      .log_max_size = 100 << 20,
+                                      .log_mode = 0640}),
+                ElementsAre("--log_dir", "/l", "--grace", "0.5", "--log-mode", "0640", "--log_overwrite",
+                            "--trust-log-dir", "--log-max-size", "104857600", "--show", "0,2-3", "--wrap",
+                            "perf record -o 'a b.%r'", "--wrap-ranks", "1", "--hang-timeout", "90",
+                            "--dump-operations", "--trace-mpi"));
 }
 
 TEST(WorkerOptionsOfAJob, QuietIsStrongerThanTee) {

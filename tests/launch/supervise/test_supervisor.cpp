@@ -253,6 +253,7 @@ TEST(Supervisor, AHangIsReportedOnceUntilTheJobGoesOn) {
     all_are_idle(61'000'000);
     EXPECT_THAT(run.after(1s), IsEmpty()) << "the same hang";
     run.with(Kind::active, 1);
+    EXPECT_THAT(run.after(1s), ElementsAre(ReportEndOfHang{.lasted = 2s}));
     EXPECT_THAT(run.after(1s), IsEmpty());
     all_are_idle(70'000'000);
     EXPECT_THAT(run.after(1s), testing::SizeIs(1)) << "another one";
