@@ -175,6 +175,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 def source_files():
     """What is under version control; in an unpacked sdist all there is."""
     if (ROOT / ".git").exists():
+        if shutil.which("git") is None:
+            raise RuntimeError("dtrain's source archive has what is under version control, and git is not installed: install it")
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, text=True, capture_output=True, check=True).stdout
         return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
     return [path.relative_to(ROOT).as_posix() for path in sorted(ROOT.rglob("*"))

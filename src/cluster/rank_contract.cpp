@@ -45,10 +45,15 @@ constexpr std::array yes_or_no{Word<bool>{"1", true}, Word<bool>{"0", false}};
 constexpr std::array apply_or_none{Word<bool>{"apply", true}, Word<bool>{"none", false}};
 constexpr std::array controls{Word<Control>{"signals", Control::signals},
                               Word<Control>{"stdin", Control::standard_input}};
-constexpr std::array<std::string_view, 4> modes{"collective", "ps", "ps-heter", "rpc"};
+constexpr auto modes = [] {
+    std::array<Word<RunMode>, run_modes.size()> words{};
+    std::ranges::transform(run_modes, words.begin(), [](const auto& named) {
+        return Word<RunMode>{named.name, named.mode};
+    });
+    return words;
+}();
 
-constexpr std::array texts{TextVariable{mode, &RankContract::run_mode},
-                           TextVariable{"DTRAIN_BACKEND", &RankContract::backend},
+constexpr std::array texts{TextVariable{"DTRAIN_BACKEND", &RankContract::backend},
                            TextVariable{"DTRAIN_NETWORK_INTERFACE", &RankContract::network_interface},
                            TextVariable{"DTRAIN_GLOO_FS_PATH", &RankContract::gloo_folder},
                            TextVariable{"DTRAIN_POD_NAME", &RankContract::pod_name},
@@ -103,6 +108,7 @@ void RankContract::write(Environment& environment) const {
     set_word<bool>(environment, tell_output, sends_output, yes_or_no);
     set_word<Control>(environment, control_by, control, controls);
     set_word<bool>(environment, bind, binds, apply_or_none);
+    set_word<RunMode>(environment, mode, run_mode, modes);
     for (const auto& [name, field] : texts)
         if (this->*field) environment.set(name, *(this->*field));
     if (heartbeat) environment.set(heartbeat_s, std::to_string(heartbeat->count()));
@@ -114,11 +120,9 @@ RankContract RankContract::read(const Environment& environment) {
     RankContract contract{.sends_events = word_in<bool>(environment, events, yes_or_no),
                           .sends_output = word_in<bool>(environment, tell_output, yes_or_no),
                           .control = word_in<Control>(environment, control_by, controls),
-                          .binds = word_in<bool>(environment, bind, apply_or_none)};
+                          .binds = word_in<bool>(environment, bind, apply_or_none),
+                          .run_mode = word_in<RunMode>(environment, mode, modes)};
     for (const auto& [name, field] : texts) contract.*field = environment.get(name);
-    if (contract.run_mode == "") contract.run_mode.reset();
-    if (contract.run_mode && std::ranges::find(modes, *contract.run_mode) == modes.end())
-        refuse(mode, *contract.run_mode, fmt::format("{}", fmt::join(modes, ", ")));
     if (const auto seconds = environment.get_int(heartbeat_s))
         contract.heartbeat = std::chrono::seconds(*seconds);
     contract.torch = TorchJob::read(environment);

@@ -9,6 +9,7 @@
 
 #include <dtrain/environment.hpp>
 
+#include "cluster/run_mode.hpp"
 #include "cluster/torch_job.hpp"
 
 namespace dtrain::cluster {
@@ -25,8 +26,8 @@ struct RankContract {
     std::optional<bool> sends_output;  ///< the end of a failed program's log, for a launcher on another node
     std::optional<Control> control;    ///< not set: signals
     std::optional<bool> binds;         ///< to the assigned processors and memory; not set: true
-    std::optional<std::string> run_mode;  ///< collective, ps, ps-heter or rpc
-    std::optional<std::string> backend;   ///< for PADDLE_DISTRI_BACKEND
+    std::optional<RunMode> run_mode;
+    std::optional<std::string> backend;  ///< for PADDLE_DISTRI_BACKEND
     std::optional<std::string> network_interface;
     std::optional<std::string> gloo_folder;
     std::optional<std::string> pod_name;

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <dtrain/element_span.hpp>
+
+#include "trace/rank_ranges.hpp"
 
 namespace dtrain::comm {
 namespace {
@@ -65,6 +68,28 @@ bool mean_the_same(const Announcement& one, const Announcement& other) {
            one.reduction == other.reduction && one.peer == other.peer && same_length;
 }
 
+/// "rank 2 calls A, ranks 0-1,3 call B": the fewest first, who are more likely to be wrong.
+std::string who_calls_what(const OperationQueue& queue, std::uint64_t number) {
+    struct Party {
+        const Announcement* says;
+        std::vector<int> ranks;
+    };
+    std::vector<Party> parties;
+    for (int rank = 0; rank < queue.board.size(); ++rank) {
+        const auto& said = queue.board.announcement(rank, number);
+        auto party =
+            std::ranges::find_if(parties, [&](const auto& one) { return mean_the_same(*one.says, said); });
+        if (party == parties.end()) party = parties.insert(party, {&said, {}});
+        party->ranks.push_back(queue.map.neighbours()[static_cast<std::size_t>(rank)]);
+    }
+    std::ranges::stable_sort(parties, {}, [](const auto& party) { return party.ranks.size(); });
+    std::string text;
+    for (const auto& [says, ranks] : parties)
+        text += fmt::format("{}{} {} {} {}", text.empty() ? "" : ", ", ranks.size() == 1 ? "rank" : "ranks",
+                            trace::rank_ranges(ranks), ranks.size() == 1 ? "calls" : "call", as_text(*says));
+    return text;
+}
+
 }  // namespace
 
 bool chooses_way(const OperationQueue& queue, const Call& call) {
@@ -95,12 +120,9 @@ Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t num
     bool in_window = first.window != 0;
     for (int other = 0; other < board.size(); ++other) {
         const auto& said = board.announcement(other, number);
-        if (!mean_the_same(first, said)) {
-            const auto& ranks = queue.map.neighbours();
-            throw Error(fmt::format("ranks differ in operation {}: rank {} calls {}, rank {} {}", number,
-                                    ranks.front(), as_text(first), ranks[static_cast<std::size_t>(other)],
-                                    as_text(said)));
-        }
+        if (!mean_the_same(first, said))
+            throw Error(
+                fmt::format("ranks differ in operation {}: {}", number, who_calls_what(queue, number)));
         agreement.is_short = agreement.is_short && said.slot >= 0;
         in_window = in_window && said.window == first.window && said.offset == first.offset;
     }

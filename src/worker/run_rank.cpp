@@ -71,6 +71,11 @@ using cluster::Event;
                             std::strerror(error)));
 }
 
+/// For a watch that nobody asked for: debuggers stop a program for a moment.
+Environment without_debuggers() {
+    return {{"PATH", "/nonexistent"}};
+}
+
 /// Everything about this rank that is decided before anything starts.
 class Rank {
   public:
@@ -151,7 +156,7 @@ class Rank {
                 .limit = hang_limit,
                 .stacks_file = log.string() + ".stacks",
                 .mode = options_.log.mode,
-                .environment = inherited_,
+                .environment = options_.hang_limit ? inherited_ : without_debuggers(),
                 .operations = operations.path(),
                 .operations_file = options_.dumps_operations ? log.string() + ".operations" : ""});
         std::optional<StacksOnDemand> stacks;
@@ -325,7 +330,7 @@ class Rank {
         cluster::ProgramContext context{.identity = identity_,
                                         .endpoints = endpoints_,
                                         .servers = servers_,
-                                        .rpc = contract_.run_mode == "rpc",
+                                        .rpc = contract_.run_mode == cluster::RunMode::rpc,
                                         .backend = contract_.backend.value_or(""),
                                         .torch = contract_.torch};
         for (const auto& rank : of_node_) context.devices_of_rank.push_back(rank.devices);

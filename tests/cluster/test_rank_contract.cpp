@@ -22,7 +22,7 @@ RankContract everything() {
             .sends_output = true,
             .control = RankContract::Control::standard_input,
             .binds = false,
-            .run_mode = "ps-heter",
+            .run_mode = RunMode::heterogeneous,
             .backend = "gloo",
             .network_interface = "ib0",
             .gloo_folder = "/tmp/gloo",
@@ -117,7 +117,7 @@ TEST(RankContract, NamesVariableAndValueThatNoLauncherWrites) {
     refused("DTRAIN_TELL_OUTPUT", "2", "1 or 0");
     refused("DTRAIN_CONTROL", "socket", "signals or stdin");
     refused("DTRAIN_BIND", "core", "apply or none");
-    refused("DTRAIN_RUN_MODE", "pipeline", "collective, ps, ps-heter, rpc");
+    refused("DTRAIN_RUN_MODE", "pipeline", "collective or ps or ps-heter or rpc");
     refused("DTRAIN_HEARTBEAT", "often", "often");
     refused("DTRAIN_HEARTBEAT", "-1", "-1");
     refused("DTRAIN_NODE_PROGRAM", "python 'a.py", "a.py");

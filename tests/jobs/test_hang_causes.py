@@ -164,7 +164,7 @@ def test_on_hang_restart_needs_a_number_of_restarts(job, hang):
 def test_a_job_that_goes_on_after_all_says_so(job, hang):
     words, env = hang
     job.script("job.py", "import time, dtrain\ncomm = dtrain.init()\n"
-                         "if comm.rank == 2: time.sleep(5)\ncomm.barrier()\ntime.sleep(2)\n")
+                         "if comm.rank == 2: time.sleep(8)\ncomm.barrier()\ntime.sleep(2)\n")
     done = job.launch(*words("", "--hang-timeout", "1", "--on-hang", "report"), env=env)
     assert done.returncode == 0, done.stderr
     hangs, goes_on = (done.stderr.index(text) for text in ("the job hangs: rank 2 on ", "the job goes on, "))
@@ -188,15 +188,15 @@ def test_all_operations_can_be_dumped(job, hang):
 
 
 def test_a_limit_that_is_learned(job, hang):
-    """At first nothing is known, and ten times as long is waited; 200 operations later one second is enough."""
+    """At first nothing is known, and ten times as long is waited; 200 operations later less is enough."""
     words, env = hang
-    job.script("job.py", "import time, dtrain\ncomm = dtrain.init()\ntime.sleep(3)\n"
+    job.script("job.py", "import time, dtrain\ncomm = dtrain.init()\ntime.sleep(6)\n"
                          "for step in range(200): comm.barrier(); time.sleep(0.02)\n"
                          "if comm.rank == 1: time.sleep(1000)\ncomm.barrier()\n")
-    done = job.launch(*words("", "--hang-timeout", "auto:1"), env=env)
+    done = job.launch(*words("", "--hang-timeout", "auto:3"), env=env)
     assert done.returncode == 124, done.stderr
     seen = re.search(r"it hung: rank 1 on \S+ has not called barrier 201 of ranks 0-2 at job.py:6: .* for (\d+) s", done.stderr)
-    assert seen and int(seen[1]) < 10, done.stderr
+    assert seen and int(seen[1]) < 30, done.stderr
 
 
 def test_who_writes_a_checkpoint_is_active(job, hang):

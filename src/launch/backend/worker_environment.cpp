@@ -42,7 +42,7 @@ cluster::RankContract contract_of(const Plan& plan, const Options& options) {
     cluster::RankContract contract{
         .sends_events = true,
         .binds = plan.bind,
-        .run_mode = to_string(plan.mode),
+        .run_mode = plan.mode,
         .network_interface = options.network_interface,
     };
     if (plan.nodes.size() > 1) contract.sends_output = true;

@@ -11,17 +11,13 @@
 
 #include <dtrain/device.hpp>
 
+#include "cluster/run_mode.hpp"
+
 /// Options whose value is one of a few: an enumeration with one table of texts each. What a launcher learns
 /// while it runs is no enumeration: launch backends (--engine) and schedulers are names of registries.
 namespace dtrain::launch {
 
-/// --run_mode
-enum class RunMode {
-    collective,
-    parameter_server,
-    heterogeneous,  ///< a parameter-server job with additional workers on other devices
-    rpc,
-};
+using cluster::RunMode;
 
 /// --backend: what PADDLE_DISTRI_BACKEND says
 enum class ProgramBackend { automatic, nccl, gloo };
@@ -58,9 +54,13 @@ struct Choices;
 
 template <>
 struct Choices<RunMode> {
-    static constexpr std::array table{
-        Choice{RunMode::collective, "collective"}, Choice{RunMode::parameter_server, "ps"},
-        Choice{RunMode::heterogeneous, "ps-heter"}, Choice{RunMode::rpc, "rpc"}};
+    static constexpr auto table = [] {
+        std::array<Choice<RunMode>, cluster::run_modes.size()> choices{};
+        std::ranges::transform(cluster::run_modes, choices.begin(), [](const auto& named) {
+            return Choice<RunMode>{named.mode, named.name};
+        });
+        return choices;
+    }();
 };
 template <>
 struct Choices<ProgramBackend> {

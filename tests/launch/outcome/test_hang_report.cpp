@@ -96,7 +96,10 @@ TEST_F(HangReport, IsDiagnosedFromWhatTheRanksSent) {
     job.take({.kind = Event::Kind::state, .rank = 0, .state = "of before"});
     job.take({.kind = Event::Kind::state, .rank = 0, .state = to_json(late)});
     job.take({.kind = Event::Kind::done, .rank = 2, .host = "n2"});
-    const std::vector<Event> hung{idle(0, 5, 35, ""), idle(1, 5, 35, "")};
+    job.take(idle(0, 5, 35, ""));
+    job.take(idle(1, 5, 35, ""));
+    const auto hung = job.hung(std::chrono::seconds(0));
+    job.take({.kind = Event::Kind::active, .rank = 1, .host = "n1"});  // it notices that it is to stop
     job.stop_asked();
     job.take({.kind = Event::Kind::stopped, .rank = 0});
     job.take({.kind = Event::Kind::stopped, .rank = 1});
