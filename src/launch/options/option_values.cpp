@@ -134,8 +134,10 @@ void assign(Options& options, const OptionRow& row, const std::string& text, con
                     place = as_hang_limit(text, source);
                 else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
                     place = split(as_text(row, text, source), between_values);
+                else if constexpr (Choosable<Value>)
+                    place = *choice_of<Value>(as_text(row, text, source));
                 else if constexpr (IsChoice<Value>)
-                    place = *choice_of<typename ChosenOf<Value>::Type>(as_text(row, text, source));
+                    place = choice_of<typename ChosenOf<Value>::Type>(as_text(row, text, source));
                 else
                     place = as_text(row, text, source);
             }
