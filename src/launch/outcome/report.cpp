@@ -36,9 +36,10 @@ How how_of(const Event& event, bool by_us) {
     }
 }
 
-/// A killed worker reports nothing; mpirun then stops the other ranks, which do report that.
+/// A killed worker reports nothing; mpirun then stops the other ranks, which do report that. Neither does one
+/// whose program hung so that no signal ended it.
 bool any_rank_vanished(const JobState& job, const Ending& ending, const std::vector<Event>& failures) {
-    return ending.asked_to_stop_by == 0 && !job.silent().empty() &&
+    return ending.asked_to_stop_by == 0 && !ending.hang && !job.silent().empty() &&
            (failures.empty() || failures.front().kind == Event::Kind::stopped);
 }
 

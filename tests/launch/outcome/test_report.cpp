@@ -419,6 +419,25 @@ TEST(Report, AVanishedWorkerIsTheOneThatMpirunNames) {
     EXPECT_THAT(examined(job, elsewhere).hints, IsEmpty()) << "n2 knows nothing of processes on n1";
 }
 
+TEST(Report, AHangIsTheReasonAlsoIfAProgramCannotBeEnded) {
+    // Rank 1 waits for a file system, so that its worker was killed before it could tell.
+    JobState job(2);
+    job.take(started(0, 4710, 5));
+    job.take(started(1, 4711, 5));
+    job.stop_asked();
+    job.take(ended(Kind::stopped, 0, 20, {.signal = SIGTERM}));
+    const Ending ending{.engine_status = {.code = 1},
+                        .engine_text = "mpirun: Forwarding signal 14 to job\n",
+                        .stop_reason = "it hung: rank 1 on n1 waits for the system",
+                        .stop_status = 124,
+                        .hang = trace::HangDiagnosis{.culprits = {1}}};
+    const auto report = examined(job, ending);
+    EXPECT_EQ(report.status, 124);
+    EXPECT_THAT(report_text(report),
+                testing::StartsWith("dtrain-launch stopped the job: it hung: rank 1 on n1 waits"));
+    EXPECT_THAT(report_text(report), HasSubstr("never told how they ended: rank [1]\n"));
+}
+
 TEST(Report, WhenMpirunNamesNobodyAllSilentRanksAreNamed) {
     const auto job = job_of(3, {started(1, 4711, 5), ended(Kind::stopped, 0, 20, {.signal = SIGTERM})});
     const auto report = examined(job, {.engine_status = {.signal = SIGKILL}});
