@@ -11,6 +11,7 @@
 #include "comm/leaving.hpp"
 #include "comm/mpi_error.hpp"
 #include "comm/node_map.hpp"
+#include "comm/operation_trace.hpp"
 #include "comm/own_processors.hpp"
 #include "comm/progress_thread.hpp"
 #include "comm/same_version.hpp"
@@ -25,7 +26,10 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
     const auto environment = Environment::of_this_process();
     const comm::StartWatch watch(environment, comm::deadline_of(environment));
     int provided = MPI_THREAD_SINGLE;
-    comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+    {
+        const comm::TraceOfJob trace(comm::TraceOfJob::Of::start, environment);
+        comm::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+    }
     // Errors outside our own communicators are reported through these two.
     comm::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     comm::check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -53,6 +57,7 @@ MpiSession::~MpiSession() {
         return;
     }
     world_.reset();
+    const comm::TraceOfJob trace(comm::TraceOfJob::Of::end, Environment::of_this_process());
     MPI_Finalize();
 }
 

@@ -93,6 +93,22 @@ trace::BegunOperation OperationTrace::operation_of(const Call& call, std::uint64
             .tag = call.tag};
 }
 
+TraceOfJob::TraceOfJob(Of which, const Environment& environment)
+    : log_(trace::OperationLog::of_this_process()) {
+    const auto rank = environment.get_int("RANK"), size = environment.get_int("WORLD_SIZE");
+    if (log_ == nullptr || !rank || !size) return;
+    ticket_ = log_->begin({.group = log_->group("the job", static_cast<int>(*rank), static_cast<int>(*size)),
+                           .number = static_cast<std::uint64_t>(which),
+                           .name = log_->text(which == Of::start ? "init" : "finish"),
+                           .source = source_of_thread,
+                           .count = trace::unknown_count});
+    log_->waits(ticket_);
+}
+
+TraceOfJob::~TraceOfJob() {
+    if (ticket_ != 0) log_->end(ticket_);
+}
+
 void note_source(std::string_view line) {
     auto* const log = trace::OperationLog::of_this_process();
     source_of_thread = log == nullptr ? 0 : log->text(line);

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <dtrain/environment.hpp>
+
 #include "comm/call.hpp"
 #include "comm/node_board.hpp"
 #include "trace/operation_log.hpp"
@@ -67,6 +69,23 @@ class OperationTrace {
     Texts types_{};
     Texts reductions_{};
     std::array<Ticket, NodeBoard::ring> tickets_{};
+};
+
+/// What MPI's start and end are for the ranks of a job: operations that all of them call, and in which they
+/// wait for each other. Recorded from construction to destruction.
+class TraceOfJob {
+  public:
+    enum class Of { start = 1, end = 2 };
+
+    /// @param environment of a program that dtrain-worker has started: says how many ranks the job has
+    TraceOfJob(Of which, const Environment& environment);
+    TraceOfJob(const TraceOfJob&) = delete;
+    TraceOfJob& operator=(const TraceOfJob&) = delete;
+    ~TraceOfJob();
+
+  private:
+    trace::OperationLog* log_;
+    trace::OperationLog::Ticket ticket_ = 0;
 };
 
 /// The line of the program that the next operations of this thread come from: "train.py:88"; "": unknown.
