@@ -86,4 +86,15 @@ std::optional<std::int64_t> lowest_limit(const Cgroup& cgroup, std::string_view 
     return lowest;
 }
 
+std::optional<std::string> frozen_cgroup(const fs::path& cgroups, std::string_view membership) {
+    const auto cgroup = cgroup_in(cgroups, membership, "freezer", [](int version) {
+        return version == 1 ? "freezer.state" : "cgroup.events";
+    });
+    if (!cgroup) return std::nullopt;
+    const bool is_frozen = cgroup->version == 1
+                               ? trimmed(read_file(cgroup->folder / "freezer.state").value_or("")) == "FROZEN"
+                               : number_after(cgroup->folder / "cgroup.events", "frozen").value_or(0) == 1;
+    return is_frozen ? std::optional(cgroup->name()) : std::nullopt;
+}
+
 }  // namespace dtrain

@@ -41,4 +41,8 @@ std::optional<std::int64_t> number_after(const std::filesystem::path& file, std:
 /// was hit.
 std::optional<std::int64_t> lowest_limit(const Cgroup& cgroup, std::string_view file);
 
+/// The name of the process's cgroup if it is frozen, itself or with one above it.
+/// @param membership content of /proc/PID/cgroup
+std::optional<std::string> frozen_cgroup(const std::filesystem::path& cgroups, std::string_view membership);
+
 }  // namespace dtrain

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -146,14 +147,19 @@ class Diagnosis {
     }
 
     std::string sentence_of(int rank) const {
-        const auto missing = what_is_missing(rank);
         const auto& of = state(rank);
+        if (!of.is_known()) return named(rank) + " has not told what it does";
+        const auto missing = what_is_missing(rank);
         switch (of.activity) {
             case Activity::has_ended:
                 return fmt::format("{} has ended{}{}", named(rank), missing.empty() ? "" : ": it ", missing);
             case Activity::is_stopped:
-                return fmt::format("{} is stopped by a signal (\"kill -CONT {}\" there lets it go on){}{}",
-                                   named(rank), of.pid, missing.empty() ? "" : ": it ", missing);
+                return fmt::format(
+                    "{} is {}{}{}", named(rank),
+                    of.held_by.empty()
+                        ? fmt::format("stopped by a signal (\"kill -CONT {}\" there lets it go on)", of.pid)
+                        : of.held_by,
+                    missing.empty() ? "" : ": it ", missing);
             case Activity::is_in_kernel:
                 return fmt::format("{} waits for the system{}{}{}", named(rank),
                                    of.file.empty() ? "" : ", for ", of.file,
@@ -182,6 +188,9 @@ class Diagnosis {
     }
 
     HangDiagnosis of_awaited(std::vector<int> awaited) const {
+        // Who has told nothing may have called it: only if nobody else is left.
+        const auto is_known = [&](int rank) { return state(rank).is_known(); };
+        if (std::ranges::any_of(awaited, is_known)) std::erase_if(awaited, std::not_fn(is_known));
         const auto with = [&](Activity activity) {
             std::vector<int> ranks;
             for (const int rank : awaited)
@@ -234,10 +243,16 @@ class Diagnosis {
                              .waiting = {}};
     }
 
-    /// Ranks in the call that the fewest are in.
+    /// Ranks in the call that the fewest are in; in one of a message, if others are in a collective: these
+    /// wait for all.
     HangDiagnosis of_fewest() const {
+        const auto is_of_messages = [](const BlockedRank& each) {
+            return is_call_of_messages(each.operation.name);
+        };
+        const bool some_are = std::ranges::any_of(blocked_, is_of_messages);
         std::map<std::string, std::vector<int>> calls;
-        for (const auto& each : blocked_) calls[to_text(each.operation)].push_back(each.rank);
+        for (const auto& each : blocked_)
+            if (!some_are || is_of_messages(each)) calls[to_text(each.operation)].push_back(each.rank);
         const auto fewest =
             std::ranges::min_element(calls, {}, [](const auto& call) { return call.second.size(); });
         return {.cause = Cause::sequence,
@@ -280,6 +295,9 @@ class Diagnosis {
 
     HangDiagnosis of_exchange() const {
         const auto& first = blocked_.front();
+        if (first.operation.number == 0 && first.operation.kind == OperationKind::collective &&
+            is_call_of_messages(first.operation.name) && blocked_.size() == states_.size())
+            return of_messages();
         return {
             .cause = first.waits_for.empty() && first.operation.number > 0 ? Cause::exchange : Cause::unknown,
             .culprits = {},
@@ -290,6 +308,17 @@ class Diagnosis {
                                   blocked_.size() == 1 ? "a rank waits" : "all wait",
                                   to_text(first.operation)),
             .waiting = {}};
+    }
+
+    /// All are in the same call of a message, as their stacks tell.
+    HangDiagnosis of_messages() const {
+        std::vector<int> ranks;
+        for (const auto& each : blocked_) ranks.push_back(each.rank);
+        return {.cause = Cause::circle,
+                .culprits = ranks,
+                .culprit = fmt::format("ranks wait for each other: {} wait in {}", ranks_text(ranks),
+                                       to_text(blocked_.front().operation)),
+                .waiting = {}};
     }
 
     /// No rank waits for another as far as one sees: where each is.
@@ -310,7 +339,8 @@ class Diagnosis {
 
     /// The operation that the sentence about the culprit ends with, if it is what others wait in; else "".
     std::string awaited_text(const HangDiagnosis& found) const {
-        const bool names_it = found.culprits.size() == 1 && found.cause != Cause::sequence;
+        const bool names_it = found.culprits.size() == 1 && found.cause != Cause::sequence &&
+                              state(found.culprits.front()).is_known();
         const auto* const operation = names_it ? awaited_from(found.culprits.front()) : nullptr;
         return operation == nullptr ? std::string() : to_text(*operation);
     }

@@ -44,29 +44,44 @@ Operation operation_of(const json& fields) {
     return operation;
 }
 
+bool leave_out_ended(std::vector<Operation>& operations) {
+    const auto ended = std::ranges::find_if(operations, &Operation::has_ended);
+    if (ended == operations.end()) return false;
+    operations.erase(ended);
+    return true;
+}
+
+bool leave_out_members(std::vector<Group>& groups) {
+    const auto large =
+        std::ranges::max_element(groups, {}, [](const Group& group) { return group.members.size(); });
+    if (large == groups.end() || large->members.empty()) return false;
+    large->members.clear();
+    return true;
+}
+
+bool leave_out_unused_group(RankState& state) {
+    const auto unused = std::ranges::find_if(state.groups, [&](const Group& group) {
+        return std::ranges::find(state.operations, group.name, &Operation::group) == state.operations.end();
+    });
+    if (unused == state.groups.end()) return false;
+    state.groups.erase(unused);
+    return true;
+}
+
 /// Leaves out what tells the least; false if nothing can be left out.
 bool shorten(RankState& state) {
     constexpr std::size_t kept_calls = 6;
+    constexpr std::size_t kept_operations = 8;
     if (state.stack.size() > kept_calls) {
         state.stack.pop_back();
         return true;
     }
-    const auto ended = std::ranges::find_if(state.operations, &Operation::has_ended);
-    if (ended != state.operations.end()) {
-        state.operations.erase(ended);
+    if (state.operations.size() > kept_operations && leave_out_ended(state.operations)) return true;
+    if (leave_out_members(state.groups) || leave_out_unused_group(state) || leave_out_ended(state.operations))
         return true;
-    }
-    const auto large =
-        std::ranges::max_element(state.groups, {}, [](const Group& group) { return group.members.size(); });
-    if (large != state.groups.end() && !large->members.empty()) {
-        large->members.clear();
-        return true;
-    }
-    if (!state.stack.empty()) {
-        state.stack.clear();
-        return true;
-    }
-    return false;
+    if (state.stack.empty()) return false;
+    state.stack.clear();
+    return true;
 }
 
 }  // namespace
@@ -82,6 +97,7 @@ std::string to_json(const RankState& state) {
                       {"pid", state.pid},
                       {"activity", static_cast<int>(state.activity)},
                       {"file", state.file},
+                      {"held_by", state.held_by},
                       {"stack", state.stack},
                       {"groups", std::move(groups)},
                       {"operations", std::move(operations)}};
@@ -103,6 +119,7 @@ std::optional<RankState> parse_rank_state(std::string_view text) {
         fields.at("pid").get_to(state.pid);
         state.activity = static_cast<Activity>(fields.at("activity").get<int>());
         fields.at("file").get_to(state.file);
+        state.held_by = fields.value("held_by", "");
         fields.at("stack").get_to(state.stack);
         for (const auto& group : fields.at("groups"))
             state.groups.push_back({.name = group.at(0).get<std::string>(),

@@ -47,7 +47,7 @@ enum class Activity {
     unknown,
     sleeps,        ///< used no processor
     computes,      ///< used the processor
-    is_stopped,    ///< by a signal such as SIGSTOP
+    is_stopped,    ///< by a signal such as SIGSTOP, or as `held_by` says
     is_in_kernel,  ///< in an uninterruptible system call (state D)
     has_ended,
 };
@@ -59,17 +59,25 @@ struct RankState {
     int pid = 0;
     Activity activity = Activity::unknown;
     std::string file = {};  ///< that an uninterruptible system call is about; "": unknown
+    /// What has stopped it, if that is no signal: "held by a debugger (gdb, pid 77)".
+    std::string held_by = {};
     /// Calls of the main thread, the innermost first: "all_reduce (distributed_c10d.py:2700)".
     std::vector<std::string> stack = {};
     std::vector<Group> groups = {};
     std::vector<Operation> operations = {};  ///< the last of each group, the oldest first, and all that go on
+
+    /// Its worker has told something of it.
+    bool is_known() const {
+        return activity != Activity::unknown || !stack.empty() || !groups.empty() || !operations.empty();
+    }
 
     friend bool operator==(const RankState&, const RankState&) = default;
 };
 
 /// As JSON on one line of ASCII.
 std::string to_json(const RankState& state);
-/// The same in at most `max` bytes: without the oldest operations that have ended, and the outermost calls.
+/// The same in at most `max` bytes: without the oldest operations that have ended, the outermost calls, and
+/// groups of which no operation is left.
 std::string to_json(RankState state, std::size_t max);
 /// Nothing if the text is no such state.
 std::optional<RankState> parse_rank_state(std::string_view text);

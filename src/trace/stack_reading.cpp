@@ -20,7 +20,8 @@ struct Frame {
 
 /// "f (file.py:3)" of py-spy, "f () at file.c:3" and "f () from library.so" of gdb.
 Frame frame_of(std::string_view text) {
-    Frame frame{.function = text.substr(0, text.find(' '))};
+    // Arguments of templates have blanks; "f<A, B> (...)".
+    Frame frame{.function = text.substr(0, std::min(text.find(" ("), text.size()))};
     if (const auto at = text.rfind(") at "); at != std::string_view::npos)
         frame.file = text.substr(at + 5);
     else if (text.ends_with(')') && text.find(" (") != std::string_view::npos)
@@ -37,7 +38,7 @@ constexpr std::array<std::string_view, 8> communication_files{
     "dtrain/_communicator", "dtrain/torch/",      "torch/nn/parallel/",  "torch/autograd/graph.py"};
 
 // A backward pass waits for the sums of gradients that DistributedDataParallel starts in it.
-constexpr std::array<std::string_view, 25> waiting_functions{"all_reduce",
+constexpr std::array<std::string_view, 28> waiting_functions{"all_reduce",
                                                              "allreduce",
                                                              "all_gather",
                                                              "allgather",
@@ -61,7 +62,10 @@ constexpr std::array<std::string_view, 25> waiting_functions{"all_reduce",
                                                              "_all_gather",
                                                              "_allreduce",
                                                              "reduceScatter",
-                                                             "_engine_run_backward"};
+                                                             "_engine_run_backward",
+                                                             "init_",
+                                                             "new_group",
+                                                             "destroy_process_group"};
 
 /// Files that are not the program's own. py-spy names files as they are imported.
 constexpr std::array<std::string_view, 22> library_files{
@@ -76,7 +80,8 @@ bool is_of_python(const Frame& frame) {
 
 bool is_of_program(const Frame& frame) {
     return !frame.file.empty() && !contains_any(frame.file, library_files) &&
-           !frame.file.starts_with("../") && !frame.file.starts_with("./");
+           !frame.file.starts_with("../") && !frame.file.starts_with("./") &&
+           !frame.file.starts_with("/usr/include/");
 }
 
 /// Of C and C++: "MPI_Allreduce" of "PMPI_Allreduce", "ncclAllReduce", "gloo::barrier"; else "".
@@ -167,6 +172,13 @@ std::optional<WaitingCall> waiting_call(const std::vector<std::string>& stack) {
         }
     }
     return call;
+}
+
+bool is_call_of_messages(std::string_view name) {
+    constexpr std::array<std::string_view, 14> names{
+        "send",     "recv",      "receive",   "irecv",     "isend",     "batch_isend_irecv", "MPI_Send",
+        "MPI_Recv", "MPI_Ssend", "MPI_Rsend", "MPI_Bsend", "MPI_Probe", "MPI_Sendrecv",      "MPI_Mprobe"};
+    return std::ranges::find(names, name) != names.end();
 }
 
 std::string program_call(const std::vector<std::string>& stack) {

@@ -25,6 +25,9 @@ struct WaitingCall {
 /// The outermost call of a communication library (torch.distributed, Paddle, MPI, NCCL, gloo).
 std::optional<WaitingCall> waiting_call(const std::vector<std::string>& stack);
 
+/// Whether a WaitingCall of this name is about a message, which one other rank sends or receives.
+bool is_call_of_messages(std::string_view name);
+
 /// The innermost call of the program itself; of none the innermost one; "" of an empty stack.
 std::string program_call(const std::vector<std::string>& stack);
 

@@ -19,6 +19,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "trace/stack_reading.hpp"
+#include "worker/held_process.hpp"
 #include "worker/log_policy.hpp"
 
 namespace dtrain::worker {
@@ -63,6 +64,11 @@ bool is_stopped(pid_t pid) {
     return stat && stat->state == 'T';
 }
 
+/// A debugger would wait for it in vain.
+bool can_be_asked(pid_t pid) {
+    return what_holds(pid).empty() && thread_in_kernel(pid) == 0;
+}
+
 /// Asks a tool about a process.
 std::optional<Stacks> ask(std::vector<std::string> argv, pid_t pid,
                           std::vector<std::string> (*calls_of)(std::string_view),
@@ -104,10 +110,12 @@ Stacks of_kernel(pid_t pid) {
 
 std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, milliseconds limit) {
     const auto number = std::to_string(pid);
-    if (is_python(pid))
-        if (auto stacks =
-                ask({"py-spy", "dump", "--pid", number}, pid, trace::frames_of_py_spy, environment, limit))
+    if (is_python(pid)) {
+        std::vector<std::string> py_spy{"py-spy", "dump", "--pid", number};
+        if (is_stopped(pid)) py_spy.emplace_back("--nonblocking");  // else it waits for it to go on
+        if (auto stacks = ask(std::move(py_spy), pid, trace::frames_of_py_spy, environment, limit))
             return stacks;
+    }
     // Time must not depend on user settings or a network, and string arguments must not be shown.
     std::vector<std::string> gdb{"gdb", "-nx", "-batch"};
     for (const auto* setting : {"debuginfod enabled off", "auto-load gdb-scripts off",
@@ -129,8 +137,8 @@ std::string resume_hint(pid_t pid) {
     return is_stopped(pid) ? fmt::format(", stopped by a signal: \"kill -CONT {}\" lets it go on", pid) : "";
 }
 
-/// Runs in the child process. Returns the lines that the worker reads: whether the process is stopped, the
-/// top, then the calls.
+/// Runs in the child process. Returns the lines that the worker reads: whether the process is stopped, what
+/// holds it, the top, then the calls.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
                     const Environment& environment) {
     // The folder was checked when the log was opened.
@@ -138,13 +146,16 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
         try_open_log(file, {.mode = mode, .overwrite = true, .max_size = {}, .folders = LogFolders::any});
     const auto tools_until = Clock::now() + all_tools_limit;
     std::string summary;
+    const auto held_by = processes.empty() ? "" : what_holds(processes.front());
     for (std::size_t each = 0; each < std::min(processes.size(), max_processes); ++each) {
         const auto left = std::chrono::duration_cast<milliseconds>(tools_until - Clock::now());
         const auto go_on = resume_hint(processes[each]);
         const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit));
         write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, max_of_process) + "\n");
         if (each > 0) continue;
-        summary = (go_on.empty() ? "" : stopped_mark) + std::string("\n") + one_line(stacks.top + go_on);
+        const auto* const stopped = go_on.empty() && held_by.empty() ? "" : stopped_mark;
+        summary =
+            fmt::format("{}\n{}\n{}", stopped, one_line(held_by, max_call), one_line(stacks.top + go_on));
         for (std::size_t call = 0; call < std::min(stacks.calls.size(), max_calls); ++call)
             summary += "\n" + one_line(stacks.calls[call], max_call);
     }
@@ -156,7 +167,7 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
 }  // namespace
 
 Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit) {
-    const auto stacks = of_tools(pid, environment, limit);
+    const auto stacks = can_be_asked(pid) ? of_tools(pid, environment, limit) : std::nullopt;
     return stacks ? *stacks : of_kernel(pid);
 }
 
@@ -212,10 +223,11 @@ StackSummary StackCollection::finish() {
     }
     child_ = -1;
     auto parts = split(lines, '\n');
-    if (parts.size() < 2) return {};
-    return {.top = std::move(parts[1]),
-            .calls = {std::make_move_iterator(parts.begin() + 2), std::make_move_iterator(parts.end())},
-            .is_stopped = parts[0] == stopped_mark};
+    if (parts.size() < 3) return {};
+    return {.top = std::move(parts[2]),
+            .calls = {std::make_move_iterator(parts.begin() + 3), std::make_move_iterator(parts.end())},
+            .is_stopped = parts[0] == stopped_mark,
+            .held_by = std::move(parts[1])};
 }
 
 }  // namespace dtrain::worker

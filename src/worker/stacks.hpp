@@ -26,7 +26,8 @@ struct Stacks {
 struct StackSummary {
     std::string top;  ///< the innermost call of its first process, and how it goes on if stopped
     std::vector<std::string> calls;  ///< of its first process's main thread, the innermost first
-    bool is_stopped = false;         ///< its first process is, by a signal
+    bool is_stopped = false;         ///< its first process is, by a signal or as `held_by` says
+    std::string held_by;             ///< "held by a debugger (gdb, pid 77)"; "": by nobody
 };
 
 /// @param tool_limit time after which a tool is ended and the next one is tried

@@ -14,6 +14,7 @@
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
 #include "trace/read_operation_log.hpp"
+#include "worker/held_process.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -26,7 +27,7 @@ constexpr std::array system_calls_of_files{0, 1, 17, 18, 19, 20, 74, 75, 77, 217
 constexpr std::array system_calls_of_files{63, 64, 67, 68, 65, 66, 82, 83, 46, 61};
 #endif
 
-/// The file that the process's system call is about; "" if that is not known.
+/// The file that a thread's system call is about; "" if that is not known.
 std::string file_in_use(pid_t pid) {
     // "0 0x3 0x7f... ...": number and arguments
     const auto words = split(read_file(fmt::format("/proc/{}/syscall", pid)).value_or(""), ' ');
@@ -42,7 +43,6 @@ std::string file_in_use(pid_t pid) {
 
 trace::Activity activity_of(char state, std::optional<cluster::Inactivity> inactivity) {
     if (state == 'T') return trace::Activity::is_stopped;
-    if (state == 'D') return trace::Activity::is_in_kernel;
     if (!inactivity) return state == 'R' ? trace::Activity::computes : trace::Activity::sleeps;
     return *inactivity == cluster::Inactivity::sleeps ? trace::Activity::sleeps : trace::Activity::computes;
 }
@@ -57,7 +57,10 @@ trace::RankState state_of_rank(const ProgramOfRank& program, std::optional<clust
         .host = program.host,
         .pid = pid,
         .activity = stat ? activity_of(stat->state, inactivity) : trace::Activity::unknown};
-    if (state.activity == trace::Activity::is_in_kernel) state.file = file_in_use(pid);
+    if (const auto thread = thread_in_kernel(pid); thread != 0) {
+        state.activity = trace::Activity::is_in_kernel;
+        state.file = file_in_use(thread);
+    }
     if (program.operations.empty()) return state;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     for (auto& process : trace::read_operation_logs(program.operations, now)) {
@@ -70,6 +73,7 @@ trace::RankState state_of_rank(const ProgramOfRank& program, std::optional<clust
 trace::RankState with_calls(trace::RankState state, StackSummary where) {
     state.stack = std::move(where.calls);
     if (where.is_stopped) state.activity = trace::Activity::is_stopped;
+    state.held_by = std::move(where.held_by);
     return state;
 }
 

@@ -52,5 +52,19 @@ TEST_F(CgroupTest, AHugeNumberIsNoLimit) {
     EXPECT_EQ(lowest_limit(rank(), "memory.limit_in_bytes"), std::nullopt);
 }
 
+TEST_F(CgroupTest, KnowsWhichAreFrozen) {
+    write("freezer/box/rank/freezer.state", "THAWED\n");
+    EXPECT_EQ(frozen_cgroup(folder_.path(), "3:freezer:/box/rank\n0::/\n"), std::nullopt);
+    write("freezer/box/rank/freezer.state", "FREEZING\n");
+    EXPECT_EQ(frozen_cgroup(folder_.path(), "3:freezer:/box/rank\n"), std::nullopt) << "it runs";
+    write("freezer/box/rank/freezer.state", "FROZEN\n");
+    EXPECT_EQ(frozen_cgroup(folder_.path(), "3:freezer:/box/rank\n0::/\n"), "/box/rank");
+    write("box/rank/cgroup.events", "populated 1\nfrozen 0\n");
+    EXPECT_EQ(frozen_cgroup(folder_.path(), "0::/box/rank\n"), std::nullopt);
+    write("box/rank/cgroup.events", "populated 1\nfrozen 1\n");
+    EXPECT_EQ(frozen_cgroup(folder_.path(), "0::/box/rank\n"), "/box/rank");
+    EXPECT_EQ(frozen_cgroup(folder_.path(), "0::/\n"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace dtrain

@@ -92,6 +92,30 @@ TEST(HangDiagnosis, SaysWhatKeepsIt) {
                 testing::StartsWith("rank 2 on node1 has ended: it has not called all_reduce 17"));
 }
 
+TEST(HangDiagnosis, SaysWhoHoldsIt) {
+    auto states = waiting_for_rank_2(Activity::is_stopped);
+    states[2].held_by = "held by a debugger (gdb, pid 77)";
+    const auto found = diagnose_hang(states);
+    EXPECT_EQ(found.cause, Cause::stopped);
+    EXPECT_THAT(found.culprit,
+                testing::StartsWith("rank 2 on node1 is held by a debugger (gdb, pid 77): it has not "
+                                    "called all_reduce 17"));
+}
+
+TEST(HangDiagnosis, DoesNotAccuseARankThatHasToldNothingWhenAnotherOneIsMissing) {
+    auto states = waiting_for_rank_2(Activity::sleeps);
+    states[0] = {.rank = 0, .host = "node0"};
+    EXPECT_THAT(diagnose_hang(states).culprits, ElementsAre(2));
+    states = waiting_for_rank_2(Activity::sleeps);
+    states[2] = {.rank = 2, .host = "node1"};
+    const auto only_one_left = diagnose_hang(states);
+    EXPECT_THAT(only_one_left.culprits, ElementsAre(2));
+    EXPECT_EQ(
+        only_one_left.line(),
+        "rank 2 on node1 has not told what it does; ranks [0,1,3] wait in all_reduce 17 (float32 x 1024, "
+        "sum) of dp at train.py:88 for 31 s");
+}
+
 TEST(HangDiagnosis, NamesAnotherLength) {
     auto shorter = waits_in(all_reduce(17));
     shorter.count = 512;
@@ -172,6 +196,29 @@ TEST(HangDiagnosis, ReadsStacksWhereNothingIsRecorded) {
     EXPECT_EQ(differs.cause, Cause::sequence);
     EXPECT_THAT(differs.culprits, ElementsAre(3));
     EXPECT_EQ(differs.culprit, "rank 3 on node0 is in broadcast at train.py:40, where the others are not");
+}
+
+TEST(HangDiagnosis, TakesStacksInMessagesForThoseThatDoNotCome) {
+    const auto in = [](const std::string& call) {
+        return std::vector{call + " (torch/distributed/distributed_c10d.py:2806)",
+                           std::string("step (train.py:88)")};
+    };
+    std::vector<RankState> states;
+    for (int number = 0; number < 3; ++number)
+        states.push_back({.rank = number,
+                          .host = "node0",
+                          .activity = Activity::sleeps,
+                          .stack = in(number < 2 ? "recv" : "barrier")});
+    const auto found = diagnose_hang(states);
+    EXPECT_THAT(found.culprits, ElementsAre(0, 1));
+    EXPECT_EQ(found.line(),
+              "ranks [0,1] are in recv at train.py:88, where the others are not; rank 2 waits in barrier at "
+              "train.py:88");
+    states[2].stack = in("recv");
+    const auto of_all = diagnose_hang(states);
+    EXPECT_EQ(of_all.cause, Cause::circle);
+    EXPECT_THAT(of_all.culprits, ElementsAre(0, 1, 2));
+    EXPECT_EQ(of_all.line(), "ranks wait for each other: ranks [0-2] wait in recv at train.py:88");
 }
 
 TEST(HangDiagnosis, SaysWhereRanksAreWhenNothingTells) {

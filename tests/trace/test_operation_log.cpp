@@ -283,6 +283,7 @@ TEST(RankState, IsTheSameAfterJson) {
         .pid = 1234,
         .activity = Activity::is_in_kernel,
         .file = "/data/x",
+        .held_by = "held by a debugger (gdb, pid 7)",
         .stack = {"read (io.py:3)", "main (train.py:88)"},
         .groups = {{.name = "dp", .last_number = 9, .members = {1, 5}, .size = 2},
                    {.name = "world", .size = 8}},
@@ -304,6 +305,14 @@ TEST(RankState, IsTheSameAfterJson) {
     EXPECT_EQ(kept->operations.back(), state.operations.back()) << "what goes on stays";
     EXPECT_EQ(kept->stack.front(), state.stack.front());
     EXPECT_EQ(kept->groups, state.groups);
+    for (int number = 0; number < 100; ++number)
+        large.groups.insert(large.groups.begin(), {.name = "part " + std::to_string(number), .size = 2});
+    large.operations.back().group = "part 7";
+    const auto of_many_groups = to_json(large, 1200);
+    EXPECT_LE(of_many_groups.size(), 1200U);
+    EXPECT_THAT(parse_rank_state(of_many_groups)->groups, testing::Contains(large.groups[92]))
+        << "of what goes on, the group stays";
+    EXPECT_THAT(parse_rank_state(of_many_groups)->operations, SizeIs(8)) << "and what came before";
     EXPECT_FALSE(parse_rank_state("not json"));
 }
 

@@ -109,6 +109,10 @@ TEST(StackReading, KnowsWhatWaits) {
     EXPECT_EQ(waiting_call({"_engine_run_backward (torch/autograd/graph.py:1113)",
                             "backward (torch/_tensor.py:700)", "<module> (train.py:12)"}),
               (WaitingCall{.name = "_engine_run_backward", .source = "train.py:12"}));
+    EXPECT_EQ(waiting_call({"rendezvous (torch/distributed/rendezvous.py:3)",
+                            "init_process_group (torch/distributed/distributed_c10d.py:1700)",
+                            "wrapper (torch/distributed/c10d_logger.py:83)", "<module> (train.py:7)"}),
+              (WaitingCall{.name = "init_process_group", .source = "train.py:7"}));
     EXPECT_EQ(waiting_call({}), std::nullopt);
 }
 
@@ -131,6 +135,10 @@ TEST(StackReading, KnowsTheProgramAndItsPhase) {
               "poll");
     EXPECT_EQ(program_call({"poll () from /lib/libc.so.6", "spin (n=...) at /home/me/ring.cpp:12"}),
               "spin (ring.cpp:12)");
+    EXPECT_EQ(program_call({"std::this_thread::sleep_for<long, std::ratio<1l, 1l> > (__rtime=...) at "
+                            "/usr/include/c++/12/bits/this_thread_sleep.h:80",
+                            "run<int, long> (n=...) at /home/me/ring.cpp:12"}),
+              "run<int, long> (ring.cpp:12)");
     EXPECT_EQ(program_call({}), "");
     EXPECT_EQ(phase_of({"_next_data (torch/utils/data/dataloader.py:700)", "<module> (train.py:1)"}),
               "loads data");

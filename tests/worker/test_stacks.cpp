@@ -1,9 +1,16 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: programs that were started to wait in a known place.
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <sched.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -14,6 +21,7 @@
 #include "base/text.hpp"
 #include "programs.hpp"
 #include "support/temporary_folder.hpp"
+#include "worker/held_process.hpp"
 #include "worker/stacks.hpp"
 
 namespace dtrain::worker {
@@ -91,6 +99,43 @@ TEST_F(StacksOf, OneThatASignalHasStoppedIsToldHowToGoOn) {
                                                std::to_string(shell_.pid()) + "\" lets it go on"));
     StackCollection running({::getpid()}, folder / "log.stacks", 0600, without_tools_);
     EXPECT_THAT(running.finish().top, Not(HasSubstr("kill -CONT")));
+}
+
+TEST_F(StacksOf, OneThatADebuggerHoldsIsNotAsked) {
+    const tests::TemporaryFolder folder;
+    const auto asked = folder / "asked";
+    ASSERT_TRUE(write_all(open_log(folder / "gdb").get(), "#!/bin/sh\n: >" + asked.string() + "\n"));
+    ::chmod((folder / "gdb").c_str(), 0700);
+    Subprocess held{{.argv = {"sleep", "1000"}}};
+    ASSERT_EQ(::ptrace(PTRACE_SEIZE, held.pid(), nullptr, nullptr), 0) << std::strerror(errno);
+    ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, held.pid(), nullptr, nullptr), 0);
+    while (stat_of(held.pid())->state != 't') ::usleep(1000);
+    StackCollection collection({held.pid()}, folder / "log.stacks", 0600, {{"PATH", folder.path().string()}});
+    const auto found = collection.finish();
+    EXPECT_TRUE(found.is_stopped);
+    EXPECT_EQ(found.held_by, "held by a debugger (test_worker, pid " + std::to_string(::getpid()) + ")");
+    EXPECT_FALSE(std::filesystem::exists(asked));
+    ::kill(held.pid(), SIGKILL);
+}
+
+TEST_F(StacksOf, AThreadThatStaysInTheKernelIsFound) {
+    EXPECT_EQ(thread_in_kernel(::getpid()), 0);
+    const auto child = ::fork();
+    if (child == 0) {
+        ::setpgid(0, 0);
+        // Until that process ends, the thread is in the state of one that waits for a disk.
+        std::thread([] {
+            ::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0 ? ::pause() : 0;
+        }).join();
+        ::_exit(0);
+    }
+    pid_t thread = 0;
+    while (thread == 0) thread = thread_in_kernel(child);
+    EXPECT_NE(thread, child);
+    EXPECT_TRUE(
+        std::filesystem::exists("/proc/" + std::to_string(child) + "/task/" + std::to_string(thread)));
+    ::kill(-child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(StacksOf, ACollectionIsAPrivateFileOfAllProcesses) {

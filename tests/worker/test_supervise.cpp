@@ -20,6 +20,7 @@
 #include "base/text.hpp"
 #include "programs.hpp"
 #include "support/temporary_folder.hpp"
+#include "trace/operation_log.hpp"
 #include "trace/rank_state.hpp"
 #include "worker/supervise.hpp"
 
@@ -44,7 +45,8 @@ class Supervise : public testing::Test {
         std::chrono::milliseconds hang_timeout{0};
         bool orders_on_stdin = false;
         bool has_error_file = false;
-        bool stderr_apart = false;  ///< the log is that of stderr, and both streams are shown
+        bool records_operations = false;  ///< has recorded some, with long names
+        bool stderr_apart = false;        ///< the log is that of stderr, and both streams are shown
     };
 
     void start(const std::string& script) { start(script, How{}); }
@@ -82,6 +84,11 @@ class Supervise : public testing::Test {
                 error_file.emplace(Environment{{"TMPDIR", folder_.path().string()}}, folder_.path());
                 error_file->announce(program.environment);
             }
+            std::optional<OperationsFolder> operations;
+            if (how.records_operations) {
+                operations.emplace(Environment::of_this_process());
+                record_many(operations->path());
+            }
             ::_exit(supervise({.program = std::move(program),
                                .log = log(),
                                .bounded_log = std::move(bounded_log),
@@ -93,6 +100,7 @@ class Supervise : public testing::Test {
                                .commands_from = how.orders_on_stdin ? Commands::Source::signals_and_stdin
                                                                     : Commands::Source::signals,
                                .under_launcher = how.under_launcher,
+                               .operations = std::move(operations),
                                .error_file = std::move(error_file),
                                .hang_watch = std::move(hang_watch),
                                .report = [&](const Event& event) {
@@ -102,6 +110,16 @@ class Supervise : public testing::Test {
         events_ = std::move(events.read_end);
         console_ = std::move(console.read_end);
         input_ = std::move(input.write_end);
+    }
+
+    static void record_many(const std::filesystem::path& folder) {
+        trace::OperationLog log(folder.string());
+        const auto group = log.group("a name " + std::string(80, 'x'), 3, 4);
+        for (std::uint64_t number = 1; number <= 100; ++number)
+            log.end(log.begin({.group = group,
+                               .number = number,
+                               .name = log.text("an operation " + std::string(70, 'y')),
+                               .source = log.text("a line " + std::string(80, 'z'))}));
     }
 
     /// A user namespace has limits of its own.
@@ -397,6 +415,23 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
     event = next_event();
     EXPECT_EQ(event.kind, EventKind::idle) << "again";
     send(SIGALRM);
+    while (event.kind == EventKind::idle || event.kind == EventKind::state) event = next_event();
+    EXPECT_EQ(event.kind, EventKind::stopped);
+    send(SIGALRM);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, AStateIsToldHoweverMuchWasRecorded) {
+    start("exec sleep 1000", {.under_launcher = true, .hang_timeout = 200ms, .records_operations = true});
+    expect_started();
+    const auto told = next_event();
+    ASSERT_EQ(told.kind, EventKind::state);
+    const auto state = trace::parse_rank_state(told.state);
+    ASSERT_TRUE(state) << told.state;
+    ASSERT_THAT(state->operations, testing::Not(testing::IsEmpty()));
+    EXPECT_EQ(state->operations.back().number, 100);
+    send(SIGALRM);
+    auto event = next_event();
     while (event.kind == EventKind::idle || event.kind == EventKind::state) event = next_event();
     EXPECT_EQ(event.kind, EventKind::stopped);
     send(SIGALRM);

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+/// What keeps a process from going on, as the kernel sees it. These take a tenth of a second if something
+/// does.
+namespace dtrain::worker {
+
+/// "held by a debugger (gdb, pid 77)", "frozen with its control group /docker/1f2e"; "": neither.
+std::string what_holds(pid_t pid);
+
+/// A thread that stays in an uninterruptible system call, the main one if that does; 0: there is none.
+pid_t thread_in_kernel(pid_t pid);
+
+}  // namespace dtrain::worker
