@@ -29,7 +29,7 @@ void JobState::take(const Event& event) {
             rank.output = event.text;
             break;
         case Event::Kind::state:
-            rank.state = event.state;
+            if (!stop_asked_) rank.state = event.state;
             break;
         case Event::Kind::gpus:
             rank.gpus = event.text;
@@ -47,7 +47,8 @@ void JobState::take(const Event& event) {
         case Event::Kind::active:
             if (rank.idle && !rank.ended) --idle_;
             rank.idle.reset();
-            rank.state.clear();
+            // What it did when the job was found to hang is still to be told.
+            if (!stop_asked_) rank.state.clear();
             break;
         case Event::Kind::exited:
         case Event::Kind::stopped:

@@ -143,6 +143,23 @@ TEST(JobState, WhoWaitedForARankThatHasEndedGetsTime) {
     EXPECT_THAT(hung(job, 5ms), ElementsAre(0, 1));
 }
 
+TEST(JobState, WhatARankDidBeforeItWasStoppedIsKept) {
+    JobState job(1);
+    Event state{.kind = Event::Kind::state};
+    state.state = "{\"before\":1}";
+    job.take(state);
+    EXPECT_EQ(job.state_of(0), "{\"before\":1}");
+    job.take({.kind = Event::Kind::active});
+    EXPECT_EQ(job.state_of(0), "") << "it does something else now";
+    job.take(state);
+    job.stop_asked();
+    job.take({.kind = Event::Kind::active});
+    EXPECT_EQ(job.state_of(0), "{\"before\":1}");
+    state.state = "{\"after\":1}";
+    job.take(state);
+    EXPECT_EQ(job.state_of(0), "{\"before\":1}");
+}
+
 TEST(JobState, AJobThatHasEndedDoesNotHang) {
     JobState job(1);
     job.take(event(Kind::idle, 0, 20));
