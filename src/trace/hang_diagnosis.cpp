@@ -294,20 +294,32 @@ class Diagnosis {
     }
 
     HangDiagnosis of_exchange() const {
-        const auto& first = blocked_.front();
-        if (first.operation.number == 0 && first.operation.kind == OperationKind::collective &&
-            is_call_of_messages(first.operation.name) && blocked_.size() == states_.size())
-            return of_messages();
-        return {
-            .cause = first.waits_for.empty() && first.operation.number > 0 ? Cause::exchange : Cause::unknown,
-            .culprits = {},
-            .culprit =
-                first.operation.number > 0
-                    ? fmt::format("every rank has called {}, and it does not end", to_text(first.operation))
-                    : fmt::format("{} in {}, and nothing tells for whom",
-                                  blocked_.size() == 1 ? "a rank waits" : "all wait",
-                                  to_text(first.operation)),
-            .waiting = {}};
+        // A rank may be in a later operation, which waits for those in this one.
+        const auto all_have_come = [](const BlockedRank& each) {
+            return each.waits_for.empty() && each.operation.number > 0;
+        };
+        if (const auto found = std::ranges::find_if(blocked_, all_have_come); found != blocked_.end())
+            return {.cause = Cause::exchange,
+                    .culprits = {},
+                    .culprit = fmt::format("every rank has called {}, and it does not end",
+                                           to_text(found->operation)),
+                    .waiting = {}};
+        const auto text = to_text(blocked_.front().operation);
+        const bool all_in_one_call =
+            blocked_.size() == states_.size() && blocked_.size() > 1 &&
+            blocked_.front().operation.kind == OperationKind::collective &&
+            std::ranges::all_of(blocked_, [&](const auto& each) { return to_text(each.operation) == text; });
+        if (all_in_one_call && is_call_of_messages(blocked_.front().operation.name)) return of_messages();
+        if (all_in_one_call)
+            return {.cause = Cause::exchange,
+                    .culprits = {},
+                    .culprit = fmt::format("every rank is in {}, and it does not end", text),
+                    .waiting = {}};
+        return {.cause = Cause::unknown,
+                .culprits = {},
+                .culprit = fmt::format("{} in {}, and nothing tells for whom",
+                                       blocked_.size() == 1 ? "a rank waits" : "all wait", text),
+                .waiting = {}};
     }
 
     /// All are in the same call of a message, as their stacks tell.

@@ -193,6 +193,13 @@ std::string program_call(const std::vector<std::string>& stack) {
                                            : without_prefix(frame.function));
 }
 
+std::string line_behind(const std::string& source, const std::vector<std::string>& stack) {
+    if (source.find(".cpython-") == std::string::npos || stack.empty()) return source;
+    // Of the library itself py-spy shows nothing, so that the innermost frame is the program's.
+    const auto frame = frame_of(stack.front());
+    return is_of_python(frame) && is_of_program(frame) ? std::string(base_name(frame.file)) : source;
+}
+
 std::string phase_of(const std::vector<std::string>& stack) {
     if (shows_interpreter(stack)) return {};
     constexpr std::array<std::string_view, 4> loader{"utils/data/", "dataloader", "DataLoader", "paddle/io/"};

@@ -31,6 +31,10 @@ bool is_call_of_messages(std::string_view name);
 /// The innermost call of the program itself; of none the innermost one; "" of an empty stack.
 std::string program_call(const std::vector<std::string>& stack);
 
+/// The line of a program in Python whose call of a library in C has this source, an address:
+/// "MPI.cpython-311-x86_64-linux-gnu.so+0x7159a" -> "train.py:88". Else the source as it is.
+std::string line_behind(const std::string& source, const std::vector<std::string>& stack);
+
 /// "loads data", "compiles", "evaluates", "writes a checkpoint", or "".
 std::string phase_of(const std::vector<std::string>& stack);
 

@@ -105,6 +105,7 @@ std::vector<BlockedRank> blocked_ranks(const std::vector<RankState>& states, Wai
     for (const auto& state : states)
         if (auto operation = blocking_operation(state, what)) {
             auto waits_for = awaited(states, state, *operation);
+            operation->source = line_behind(operation->source, state.stack);
             blocked.push_back({state.rank, std::move(*operation), std::move(waits_for)});
         }
     return blocked;

@@ -128,6 +128,15 @@ TEST(StackReading, TakesNoInterpreterForTheProgram) {
     EXPECT_EQ(phase_of(stack), "");
 }
 
+TEST(StackReading, FindsTheLineBehindALibraryOfPython) {
+    const std::string of_mpi4py = "MPI.cpython-311-x86_64-linux-gnu.so+0x7159a";
+    EXPECT_EQ(line_behind(of_mpi4py, {"exchange (/home/me/ring.py:12)", "<module> (/home/me/ring.py:40)"}), "ring.py:12");
+    EXPECT_EQ(line_behind(of_mpi4py, {"wait (threading.py:320)", "<module> (ring.py:40)"}), of_mpi4py)
+        << "another thread calls it";
+    EXPECT_EQ(line_behind(of_mpi4py, {}), of_mpi4py);
+    EXPECT_EQ(line_behind("ring+0x7159a", {"exchange (ring.py:12)"}), "ring+0x7159a");
+}
+
 TEST(StackReading, KnowsTheProgramAndItsPhase) {
     EXPECT_EQ(program_call({"sleep (threading.py:3)", "step (train.py:88)", "<module> (train.py:1)"}),
               "step (train.py:88)");
