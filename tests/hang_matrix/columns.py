@@ -58,7 +58,7 @@ OF_MPI = {
 }
 #: As stacks have them.
 OF_TORCH_STACKS = {"barrier": "barrier", "any_barrier": "barrier", "sum": "all_reduce", "gather": "all_gather", "reduce": "reduce",
-                   "receive": "recv", "receive_any": "recv", "send": "send", "wait": "wait", "start": "init_process_group",
+                   "receive": "recv", "receive_any": "recv", "send": "send", "wait": "wait", "start": "init_process_group|init_parallel_env",
                    "make_group": "barrier|new_group|_store_based_barrier", "pair_barrier": "barrier", "twin_barrier": "barrier"}
 
 
@@ -131,7 +131,7 @@ def columns(mpi_program, torch_python, paddle_python):
         "mpi": Column("mpi", "C++ with MPI", (str(mpi_program),), options=("--trace-mpi",), operations=OF_MPI, group="MPI_COMM_WORLD",
                       other_groups=r"MPI_COMM_WORLD/\d[@/\d]*", source=r"play_mpi\+0x[0-9a-f]+"),
         "mpi4py": Column("mpi4py", "mpi4py", script("on_mpi4py.py", PYTHON), options=("--trace-mpi",), operations=OF_MPI, group="MPI_COMM_WORLD",
-                         other_groups=r"MPI_COMM_WORLD/\d[@/\d]*", source=r"(?:\S+\.so\+0x[0-9a-f]+|on_mpi4py.py:\d+)"),
+                         other_groups=r"MPI_COMM_WORLD/\d[@/\d]*", source=r"(?:\S+\.so\+0x[0-9a-f]+|(?:on_mpi4py|play).py:\d+)"),
         **(of_torch(torch_python) if torch_python else {}),
         **({"paddle": Column("paddle", "Paddle, gloo", script("on_paddle.py", paddle_python), limit=3, operations=OF_TORCH_STACKS,
                              source=r"on_paddle.py:\d+", lacks="(is not in|has not called)")} if paddle_python else {}),

@@ -98,7 +98,7 @@ KINDS = [
     # It comes too late, or leaves too early.
     Kind("comes_not", "does not come to the start (init, MPI_Init)", "没有来到开头（init、MPI_Init）", "<2> <lacks> <start>: it sleeps"),
     Kind("leaves", "leaves early with exit status 0", "提前以状态 0 退出", "<2> has ended: it <lacks> <barrier>",
-         refused_in=(*OF_MPI, "dtrain", *OF_STACKS)),
+         refused_in=EVERYWHERE),
     Kind("loop_ends", "leaves the loop early and waits", "提前离开循环并等待", LATE + "sleeps in "),
     Kind("loop_ends_early", "leaves the loop early and calls what comes after it", "提前离开循环并调用其后的操作",
          "<2> called <reduce> where ranks \\[0,1\\] called <barrier>", said_by_stacks=in_another("reduce"), refused_in=OF_DTRAIN),
@@ -117,7 +117,8 @@ KINDS = [
     Kind("makes_group", "makes a group, alone", "独自建组", r"<2> called <make_group> where ranks \[0,1\] called <barrier>",
          said_by_stacks="<2> is in <make_group>, where the others are not",
          # It begins with a barrier, which is the one that the others call.
-         except_in={"dtrain": r"<2> has not called <broadcast>: it \w+ in Ranks.make_group .*, after <barrier>"}),
+         except_in={"dtrain": r"<2> has not called <broadcast>: it \w+ in Ranks.make_group .*, after <barrier>",
+                    "torch_dtrain": LATE + r"\w+ in Ranks.make_group "}),
     Kind("other_group", "calls it in another group", "在别的组里调用", "<1> skipped <any_barrier>: it called <pair_barrier>", culprits=(1,),
          said_by_stacks="<1> is in <barrier>, where the others are not"),
     Kind("order_of_groups", "two ranks use two groups in another order", "两个 rank 以不同次序使用两个组",

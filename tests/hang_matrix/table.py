@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """The table of docs/hangs.md, of the results of runs."""
-import collections
 import json
 import re
 
@@ -17,25 +16,23 @@ PAGES = {ROOT / "docs/hangs.md": ("kind", HEADS, "text", "itself", "no"),
 
 
 def cells_of(results):
-    """By the row's text and the column: the results of its runs."""
+    """By the row's text and the column: its last run."""
     row_of = {kinds.title_of(kind): kind.text for kind in kinds.KINDS}
-    cells = collections.defaultdict(list)
+    cells = {}
     with open(results, encoding="utf-8") as lines:
         for line in lines:
             run = json.loads(line)
             if run["outcome"] != "cannot":
-                cells[row_of[run["kind"]], run["column"]].append(run)
+                cells[row_of[run["kind"]], run["column"]] = run
     return cells
 
 
-def text_of(runs, refused, wrong):
-    """The slowest run's seconds; one that was not right counts for all."""
-    if not runs:
+def text_of(run, refused, wrong):
+    if run is None:
         return ""
-    outcomes = {run["outcome"] for run in runs}
-    if outcomes - {"right", "refused"}:
-        return wrong
-    return refused if outcomes == {"refused"} else f"{max(max(run['seconds'] for run in runs if run['outcome'] == 'right'), 0):.1f}"
+    if run["outcome"] == "right":
+        return f"{max(run['seconds'], 0):.1f}"
+    return refused if run["outcome"] == "refused" else wrong
 
 
 def table(cells, first, heads, name, refused, wrong):
