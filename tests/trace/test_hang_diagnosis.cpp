@@ -176,9 +176,9 @@ TEST(HangDiagnosis, SaysWhenAllHaveCome) {
 }
 
 TEST(HangDiagnosis, SaysWhichOperationDoesNotEndWhenOneRankIsInTheNextOne) {
-    const auto found =
-        diagnose_hang({rank(0, {all_reduce(17), waits_in(all_reduce(18))}), rank(1, {waits_in(all_reduce(17))}),
-                       rank(2, {waits_in(all_reduce(17))}), rank(3, {waits_in(all_reduce(17))})});
+    const auto found = diagnose_hang(
+        {rank(0, {all_reduce(17), waits_in(all_reduce(18))}), rank(1, {waits_in(all_reduce(17))}),
+         rank(2, {waits_in(all_reduce(17))}), rank(3, {waits_in(all_reduce(17))})});
     EXPECT_EQ(found.cause, Cause::exchange);
     EXPECT_THAT(found.culprit, testing::StartsWith("every rank has called all_reduce 17"));
 }
@@ -186,14 +186,16 @@ TEST(HangDiagnosis, SaysWhichOperationDoesNotEndWhenOneRankIsInTheNextOne) {
 TEST(HangDiagnosis, SaysWhenAllAreInOneCallByTheirStacks) {
     std::vector<RankState> states;
     for (int number = 0; number < 3; ++number)
-        states.push_back({.rank = number,
-                          .host = "node0",
-                          .activity = Activity::sleeps,
-                          .stack = {"barrier (torch/distributed/distributed_c10d.py:2806)", "step (train.py:88)"}});
+        states.push_back(
+            {.rank = number,
+             .host = "node0",
+             .activity = Activity::sleeps,
+             .stack = {"barrier (torch/distributed/distributed_c10d.py:2806)", "step (train.py:88)"}});
     const auto found = diagnose_hang(states);
     EXPECT_EQ(found.cause, Cause::exchange);
     EXPECT_THAT(found.culprits, IsEmpty());
-    EXPECT_THAT(found.culprit, testing::StartsWith("every rank is in barrier at train.py:88, and it does not end"));
+    EXPECT_THAT(found.culprit,
+                testing::StartsWith("every rank is in barrier at train.py:88, and it does not end"));
     states[2].stack[1] = "step (train.py:90)";
     EXPECT_EQ(diagnose_hang(states).cause, Cause::unknown) << "perhaps of another group";
 }

@@ -130,7 +130,8 @@ TEST(StackReading, TakesNoInterpreterForTheProgram) {
 
 TEST(StackReading, FindsTheLineBehindALibraryOfPython) {
     const std::string of_mpi4py = "MPI.cpython-311-x86_64-linux-gnu.so+0x7159a";
-    EXPECT_EQ(line_behind(of_mpi4py, {"exchange (/home/me/ring.py:12)", "<module> (/home/me/ring.py:40)"}), "ring.py:12");
+    EXPECT_EQ(line_behind(of_mpi4py, {"exchange (/home/me/ring.py:12)", "<module> (/home/me/ring.py:40)"}),
+              "ring.py:12");
     EXPECT_EQ(line_behind(of_mpi4py, {"wait (threading.py:320)", "<module> (ring.py:40)"}), of_mpi4py)
         << "another thread calls it";
     EXPECT_EQ(line_behind(of_mpi4py, {}), of_mpi4py);
