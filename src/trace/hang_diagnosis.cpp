@@ -68,6 +68,8 @@ class Diagnosis {
             out = of_awaited(awaited);
         else if (const auto circle = circle_of(blocked_); !circle.empty())
             out = of_circle(circle);
+        else if (const auto left = left_behind(); !left.empty())
+            out = of_left_behind(left);
         else if (!blocked_.empty())
             out = of_exchange();
         else
@@ -97,7 +99,7 @@ class Diagnosis {
         return ranks;
     }
 
-    /// The operation that most ranks wait in for this one; null: none.
+    /// The operation that most ranks wait in for this one, of several the earliest; null: none.
     const Operation* awaited_from(int rank) const {
         std::map<std::string, std::pair<int, const Operation*>> waits;
         for (const auto& each : blocked_)
@@ -106,8 +108,11 @@ class Diagnosis {
                 ++count;
                 operation = &each.operation;
             }
-        const auto most =
-            std::ranges::max_element(waits, {}, [](const auto& wait) { return wait.second.first; });
+        const auto most = std::ranges::max_element(waits, [](const auto& one, const auto& other) {
+            const auto& [count, operation] = one.second;
+            const auto& [other_count, other_operation] = other.second;
+            return count != other_count ? count < other_count : operation->number > other_operation->number;
+        });
         return most == waits.end() ? nullptr : most->second.second;
     }
 
@@ -243,6 +248,26 @@ class Diagnosis {
                              .waiting = {}};
     }
 
+    /// Ranks that wait in an operation that all have called, and for which others wait elsewhere.
+    std::vector<int> left_behind() const {
+        std::vector<int> ranks;
+        for (const auto& each : blocked_) {
+            const bool has_all = each.operation.number > 0 && each.waits_for.empty();
+            if (has_all && awaited_from(each.rank) != nullptr) ranks.push_back(each.rank);
+        }
+        return ranks;
+    }
+
+    HangDiagnosis of_left_behind(const std::vector<int>& ranks) const {
+        const auto who = ranks.size() == 1 ? named(ranks.front()) : ranks_text(ranks);
+        return {.cause = Cause::exchange,
+                .culprits = ranks,
+                .culprit = fmt::format("{} {} in {}, which the others have left", who,
+                                       ranks.size() == 1 ? "waits" : "wait",
+                                       to_text(blocked(ranks.front())->operation)),
+                .waiting = {}};
+    }
+
     /// Ranks in the call that the fewest are in; in one of a message, if others are in a collective: these
     /// wait for all.
     HangDiagnosis of_fewest() const {
@@ -352,7 +377,7 @@ class Diagnosis {
     /// The operation that the sentence about the culprit ends with, if it is what others wait in; else "".
     std::string awaited_text(const HangDiagnosis& found) const {
         const bool names_it = found.culprits.size() == 1 && found.cause != Cause::sequence &&
-                              state(found.culprits.front()).is_known();
+                              found.cause != Cause::exchange && state(found.culprits.front()).is_known();
         const auto* const operation = names_it ? awaited_from(found.culprits.front()) : nullptr;
         return operation == nullptr ? std::string() : to_text(*operation);
     }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +15,8 @@
 #include "base/files.hpp"
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
+#include "trace/recent_operations.hpp"
+#include "trace/reported_members.hpp"
 
 namespace dtrain::trace {
 namespace {
@@ -23,10 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-constexpr std::size_t reported_of_a_group = 6;  // collectives that have ended
-constexpr std::size_t max_reported = 24;
-constexpr std::size_t max_members = 4096;
 
 /// A file that another process writes, mapped for reading.
 class MappedLog {
@@ -118,13 +115,6 @@ std::span<const std::int32_t> members_of(const OperationLogFile& log, const LogG
     return std::span(log.members).subspan(first, size);
 }
 
-/// Whether they are 0, 1, 2 ...
-bool are_the_first(std::span<const std::int32_t> members) {
-    for (std::size_t rank = 0; rank < members.size(); ++rank)
-        if (members[rank] != static_cast<std::int32_t>(rank)) return false;
-    return true;
-}
-
 std::vector<GroupInfo> groups_of(const OperationLogFile& log) {
     std::vector<GroupInfo> groups;
     const auto used = std::min<std::size_t>(log.groups_used.load(std::memory_order_acquire), log_groups);
@@ -134,8 +124,7 @@ std::vector<GroupInfo> groups_of(const OperationLogFile& log) {
                        .first_member = from.first_member};
         const auto members = members_of(log, from);
         info.has_members = !members.empty();
-        if (!are_the_first(members) && members.size() <= max_members)
-            info.group.members.assign(members.begin(), members.end());
+        info.group.members = reported_members(members);
         groups.push_back(std::move(info));
     }
     return groups;
@@ -168,16 +157,13 @@ Operation operation_of(const OperationLogFile& log, const EntryCopy& entry,
     return out;
 }
 
-/// The last that ended of each group, and what goes on.
 std::vector<EntryCopy> worth_reporting(const std::vector<EntryCopy>& entries, nanoseconds now) {
-    std::map<std::uint16_t, std::size_t> taken;
+    RecentOperations<std::uint16_t> recent;
     std::vector<EntryCopy> out;
-    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-        const bool waits = entry->is_waited_for(now);
-        const bool is_recent = entry->operation.kind == OperationKind::collective &&
-                               taken[entry->operation.group]++ < reported_of_a_group;
-        if (waits || (out.size() < max_reported && (entry->goes_on() || is_recent))) out.push_back(*entry);
-    }
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
+        if (recent.wants(entry->operation.group, entry->operation.kind, entry->goes_on(),
+                         entry->is_waited_for(now)))
+            out.push_back(*entry);
     std::ranges::reverse(out);
     return out;
 }

@@ -30,10 +30,12 @@ std::map<GroupKey, CallsOfRanks> calls_by_group(const std::vector<RankState>& st
     return out;
 }
 
+/// What is not known of one of them may be equal.
 bool match(const Operation& one, const Operation& other) {
     const bool same_count = !one.count || !other.count || one.count == other.count;
+    const bool same_root = one.peer < 0 || other.peer < 0 || one.peer == other.peer;
     return one.name == other.name && one.type == other.type && one.reduction == other.reduction &&
-           one.peer == other.peer && same_count;
+           same_root && same_count;
 }
 
 bool are_the_same_call(const Operation& one, const Operation& other) {

@@ -200,6 +200,13 @@ std::string line_behind(const std::string& source, const std::vector<std::string
     return is_of_python(frame) && is_of_program(frame) ? std::string(base_name(frame.file)) : source;
 }
 
+std::string program_line(const std::vector<std::string>& stack) {
+    for (const auto& text : stack)
+        if (const auto frame = frame_of(text); is_of_program(frame))
+            return std::string(base_name(frame.file));
+    return {};
+}
+
 std::string phase_of(const std::vector<std::string>& stack) {
     if (shows_interpreter(stack)) return {};
     constexpr std::array<std::string_view, 4> loader{"utils/data/", "dataloader", "DataLoader", "paddle/io/"};

@@ -35,6 +35,9 @@ std::string program_call(const std::vector<std::string>& stack);
 /// "MPI.cpython-311-x86_64-linux-gnu.so+0x7159a" -> "train.py:88". Else the source as it is.
 std::string line_behind(const std::string& source, const std::vector<std::string>& stack);
 
+/// The line of the innermost call of the program itself, "train.py:88"; "" if there is none.
+std::string program_line(const std::vector<std::string>& stack);
+
 /// "loads data", "compiles", "evaluates", "writes a checkpoint", or "".
 std::string phase_of(const std::vector<std::string>& stack);
 

@@ -33,6 +33,8 @@ const RankState* state_of(const std::vector<RankState>& states, int rank) {
 
 bool has_called(const RankState& state, const Operation& operation) {
     if (state.activity == Activity::has_ended && state.groups.empty()) return false;
+    // Of a rank whose records could not be had, its stack may tell that it waits, too.
+    if (state.groups.empty() && waiting_call(state.stack)) return true;
     const auto* const group = group_of(state, operation);
     return group != nullptr && group->last_number >= operation.number;
 }

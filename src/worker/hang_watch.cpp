@@ -37,7 +37,7 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
             problem_ = dump_operations(options_.operations, options_.operations_file, options_.mode);
         collection_ =
             std::make_unique<StackCollection>(most_informative_first(guard, program), options_.stacks_file,
-                                              options_.mode, options_.environment);
+                                              options_.mode, options_.environment, options_.operations);
     }
     const bool collected = collection_done();
     if (!where_ || !(polled || collected)) return std::nullopt;

@@ -161,7 +161,8 @@ class Rank {
                 .operations_file = options_.dumps_operations ? log.string() + ".operations" : ""});
         std::optional<StacksOnDemand> stacks;
         if (under_launcher_)
-            stacks.emplace(log.string() + ".stacks-now", options_.log.mode, inherited_, sends_output());
+            stacks.emplace(log.string() + ".stacks-now", options_.log.mode, inherited_, sends_output(),
+                           operations.path());
         return supervise({.program = std::move(program),
                           .log = log,
                           .bounded_log = std::move(bounded_log),

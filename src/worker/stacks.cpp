@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@
 #include "trace/stack_reading.hpp"
 #include "worker/held_process.hpp"
 #include "worker/log_policy.hpp"
+#include "worker/torch_records.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -35,6 +37,8 @@ constexpr std::size_t max_calls = 24;  // told to the launcher
 constexpr std::size_t max_call = 160;
 constexpr const char* stopped_mark = "stopped";
 constexpr std::size_t max_of_process = 256 * 1024;
+constexpr std::size_t max_records = 64 * 1024;
+constexpr milliseconds torch_limit{6'000};
 constexpr milliseconds tool_limit{8'000};
 constexpr milliseconds all_tools_limit{12'000};  // afterwards only the kernel is asked, which answers at once
 
@@ -108,7 +112,8 @@ Stacks of_kernel(pid_t pid) {
     return stacks;
 }
 
-std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, milliseconds limit) {
+std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, milliseconds limit,
+                               const std::string& told) {
     const auto number = std::to_string(pid);
     if (is_python(pid)) {
         std::vector<std::string> py_spy{"py-spy", "dump", "--pid", number};
@@ -116,6 +121,8 @@ std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, millis
         if (auto stacks = ask(std::move(py_spy), pid, trace::frames_of_py_spy, environment, limit))
             return stacks;
     }
+    if (auto calls = trace::frames_of_py_spy(told); !calls.empty())
+        return Stacks{.text = told, .top = calls.front(), .calls = std::move(calls)};
     // Time must not depend on user settings or a network, and string arguments must not be shown.
     std::vector<std::string> gdb{"gdb", "-nx", "-batch"};
     for (const auto* setting : {"debuginfod enabled off", "auto-load gdb-scripts off",
@@ -137,25 +144,37 @@ std::string resume_hint(pid_t pid) {
     return is_stopped(pid) ? fmt::format(", stopped by a signal: \"kill -CONT {}\" lets it go on", pid) : "";
 }
 
+/// What torch has recorded in all of the processes, on one line.
+std::string records_line(const std::map<pid_t, trace::TorchRecord>& records) {
+    trace::RankState state;
+    for (const auto& [pid, record] : records) {
+        std::ranges::copy(record.groups, std::back_inserter(state.groups));
+        std::ranges::copy(record.operations, std::back_inserter(state.operations));
+    }
+    return to_json(std::move(state), max_records);
+}
+
 /// Runs in the child process. Returns the lines that the worker reads: whether the process is stopped, what
-/// holds it, the top, then the calls.
+/// holds it, the top, what torch has recorded, then the calls.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
-                    const Environment& environment) {
+                    const Environment& environment, const fs::path& operations) {
     // The folder was checked when the log was opened.
     const auto out =
         try_open_log(file, {.mode = mode, .overwrite = true, .max_size = {}, .folders = LogFolders::any});
+    auto records = torch_records(operations, processes, torch_limit);
     const auto tools_until = Clock::now() + all_tools_limit;
     std::string summary;
     const auto held_by = processes.empty() ? "" : what_holds(processes.front());
     for (std::size_t each = 0; each < std::min(processes.size(), max_processes); ++each) {
         const auto left = std::chrono::duration_cast<milliseconds>(tools_until - Clock::now());
         const auto go_on = resume_hint(processes[each]);
-        const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit));
+        const auto stacks = stacks_of(processes[each], environment, std::min(left, tool_limit),
+                                      records[processes[each]].stacks);
         write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, max_of_process) + "\n");
         if (each > 0) continue;
         const auto* const stopped = go_on.empty() && held_by.empty() ? "" : stopped_mark;
-        summary =
-            fmt::format("{}\n{}\n{}", stopped, one_line(held_by, max_call), one_line(stacks.top + go_on));
+        summary = fmt::format("{}\n{}\n{}\n{}", stopped, one_line(held_by, max_call),
+                              one_line(stacks.top + go_on), records_line(records));
         for (std::size_t call = 0; call < std::min(stacks.calls.size(), max_calls); ++call)
             summary += "\n" + one_line(stacks.calls[call], max_call);
     }
@@ -166,8 +185,8 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
 
 }  // namespace
 
-Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit) {
-    const auto stacks = can_be_asked(pid) ? of_tools(pid, environment, limit) : std::nullopt;
+Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit, const std::string& told) {
+    const auto stacks = can_be_asked(pid) ? of_tools(pid, environment, limit, told) : std::nullopt;
     return stacks ? *stacks : of_kernel(pid);
 }
 
@@ -186,7 +205,7 @@ std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
 }
 
 StackCollection::StackCollection(std::vector<pid_t> processes, fs::path file, mode_t mode,
-                                 Environment environment) {
+                                 Environment environment, fs::path operations) {
     auto answer = Pipe::open();
     const pid_t parent = ::getpid();
     child_ = ::fork();
@@ -197,7 +216,7 @@ StackCollection::StackCollection(std::vector<pid_t> processes, fs::path file, mo
         ::prctl(PR_SET_NAME, "dtrain-stacks");
         answer.read_end.reset();
         try {
-            write_all(answer.write_end.get(), collect(processes, file, mode, environment));
+            write_all(answer.write_end.get(), collect(processes, file, mode, environment, operations));
         } catch (const std::exception&) {
             ::_exit(1);
         }
@@ -223,11 +242,14 @@ StackSummary StackCollection::finish() {
     }
     child_ = -1;
     auto parts = split(lines, '\n');
-    if (parts.size() < 3) return {};
+    if (parts.size() < 4) return {};
+    auto records = trace::parse_rank_state(parts[3]).value_or(trace::RankState());
     return {.top = std::move(parts[2]),
-            .calls = {std::make_move_iterator(parts.begin() + 3), std::make_move_iterator(parts.end())},
+            .calls = {std::make_move_iterator(parts.begin() + 4), std::make_move_iterator(parts.end())},
             .is_stopped = parts[0] == stopped_mark,
-            .held_by = std::move(parts[1])};
+            .held_by = std::move(parts[1]),
+            .groups = std::move(records.groups),
+            .operations = std::move(records.operations)};
 }
 
 }  // namespace dtrain::worker

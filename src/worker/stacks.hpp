@@ -12,6 +12,7 @@
 #include <dtrain/environment.hpp>
 
 #include "base/files.hpp"
+#include "trace/rank_state.hpp"
 
 namespace dtrain::worker {
 
@@ -28,10 +29,16 @@ struct StackSummary {
     std::vector<std::string> calls;  ///< of its first process's main thread, the innermost first
     bool is_stopped = false;         ///< its first process is, by a signal or as `held_by` says
     std::string held_by;             ///< "held by a debugger (gdb, pid 77)"; "": by nobody
+    /// What torch has recorded in its processes, as in RankState.
+    std::vector<trace::Group> groups = {};
+    std::vector<trace::Operation> operations = {};
 };
 
 /// @param tool_limit time after which a tool is ended and the next one is tried
-Stacks stacks_of(pid_t pid, const Environment& environment, std::chrono::milliseconds tool_limit);
+/// @param told what the process itself tells of its threads, as py-spy prints it: for where there is no
+/// py-spy
+Stacks stacks_of(pid_t pid, const Environment& environment, std::chrono::milliseconds tool_limit,
+                 const std::string& told = {});
 
 /// All processes that a guard's program has started, the most relevant first: shells and wrappers that only
 /// wait for a single child come after that child.
@@ -42,8 +49,9 @@ std::vector<pid_t> most_informative_first(pid_t guard, pid_t program);
 class StackCollection {
   public:
     /// @param processes most relevant first
+    /// @param operations folder of the program's operation logs; "": it has none
     StackCollection(std::vector<pid_t> processes, std::filesystem::path file, mode_t mode,
-                    Environment environment);
+                    Environment environment, std::filesystem::path operations = {});
     StackCollection(const StackCollection&) = delete;
     StackCollection& operator=(const StackCollection&) = delete;
     /// Ends the collection if it is still running.

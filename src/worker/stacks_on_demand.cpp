@@ -20,14 +20,18 @@ constexpr std::size_t max_sent = 32 * 1024;  // all ranks of a job may send that
 }  // namespace
 
 StacksOnDemand::StacksOnDemand(std::filesystem::path file, mode_t mode, Environment environment,
-                               bool send_text)
-    : file_(std::move(file)), mode_(mode), environment_(std::move(environment)), send_text_(send_text) {}
+                               bool send_text, std::filesystem::path operations)
+    : file_(std::move(file)),
+      mode_(mode),
+      environment_(std::move(environment)),
+      send_text_(send_text),
+      operations_(std::move(operations)) {}
 
 void StacksOnDemand::begin(pid_t guard, pid_t program, trace::RankState before) {
     if (collection_) return;
     before_ = std::move(before);
-    collection_ =
-        std::make_unique<StackCollection>(most_informative_first(guard, program), file_, mode_, environment_);
+    collection_ = std::make_unique<StackCollection>(most_informative_first(guard, program), file_, mode_,
+                                                    environment_, operations_);
 }
 
 std::vector<Event> StacksOnDemand::finish(const Event& blank) {

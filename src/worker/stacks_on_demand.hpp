@@ -22,7 +22,9 @@ class StacksOnDemand {
   public:
     /// @param file holds the stacks of the last request
     /// @param send_text set if the launcher may not see that file
-    StacksOnDemand(std::filesystem::path file, mode_t mode, Environment environment, bool send_text);
+    /// @param operations folder of the program's operation logs; "": it has none
+    StacksOnDemand(std::filesystem::path file, mode_t mode, Environment environment, bool send_text,
+                   std::filesystem::path operations = {});
 
     /// Starts collecting. A second request before completion is answered together with the first.
     /// @param before what the rank does, before a debugger stops it for a moment
@@ -40,6 +42,7 @@ class StacksOnDemand {
     mode_t mode_;
     Environment environment_;
     bool send_text_;
+    std::filesystem::path operations_;
     std::unique_ptr<StackCollection> collection_;
     trace::RankState before_;
 };

@@ -74,6 +74,8 @@ trace::RankState with_calls(trace::RankState state, StackSummary where) {
     state.stack = std::move(where.calls);
     if (where.is_stopped) state.activity = trace::Activity::is_stopped;
     state.held_by = std::move(where.held_by);
+    std::ranges::move(where.groups, std::back_inserter(state.groups));
+    std::ranges::move(where.operations, std::back_inserter(state.operations));
     return state;
 }
 

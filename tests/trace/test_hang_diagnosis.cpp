@@ -257,5 +257,39 @@ TEST(HangDiagnosis, SaysWhereRanksAreWhenNothingTells) {
     EXPECT_EQ(diagnose_hang({}).line(), "nothing tells where its ranks are");
 }
 
+Operation broadcast(std::uint64_t number, int root) {
+    return {.group = "dp", .number = number, .name = "broadcast", .source = "train.py:90", .peer = root};
+}
+
+TEST(HangDiagnosis, ARootThatIsNotKnownIsNotAnotherOne) {
+    const auto ended = [](Operation operation) {
+        operation.has_ended = true;
+        return operation;
+    };
+    const std::vector ahead{ended(broadcast(16, -1)), waits_in(all_reduce(17))};
+    const auto found = diagnose_hang({rank(0, ahead), rank(1, {waits_in(broadcast(16, 3))}), rank(2, ahead)});
+    EXPECT_EQ(found.line(),
+              "rank 1 on node0 waits in broadcast 16 (root 3) of dp at train.py:90, which the others have "
+              "left; ranks "
+              "[0,2] wait in all_reduce 17 (float32 x 1024, sum) of dp at train.py:88 for 31 s");
+}
+
+TEST(HangDiagnosis, NamesTheFirstThatItHasNotCalled) {
+    auto states = waiting_for_rank_2(Activity::sleeps);
+    states[0] = rank(0, {all_reduce(16), waits_in(broadcast(17, 0))});
+    states[1] = rank(1, {all_reduce(16), broadcast(17, 0), waits_in(all_reduce(18))});
+    states.pop_back();
+    EXPECT_THAT(diagnose_hang(states).culprit,
+                testing::HasSubstr("rank 2 on node1 has not called broadcast 17 (root 0) of dp"));
+}
+
+TEST(HangDiagnosis, OneWhoseRecordsAreMissingButWhichWaitsIsNotToBlame) {
+    auto states = waiting_for_rank_2(Activity::sleeps);
+    states[3].groups.clear();
+    states[3].operations.clear();
+    states[3].stack = {"all_reduce (torch/distributed/distributed_c10d.py:2700)", "step (train.py:88)"};
+    EXPECT_THAT(diagnose_hang(states).culprits, ElementsAre(2));
+}
+
 }  // namespace
 }  // namespace dtrain::trace

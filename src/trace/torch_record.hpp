@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/rank_state.hpp"
+
+namespace dtrain::trace {
+
+/// Of the socket of a process that can be asked, "<pid>.torch", in the folder of DTRAIN_OPERATION_LOG.
+inline constexpr const char* torch_socket_suffix = ".torch";
+
+/// What a process that uses torch tells of itself when its worker asks.
+struct TorchRecord {
+    std::string stacks = {};  ///< of its threads, as py-spy prints them
+    std::vector<Group> groups = {};
+    std::vector<Operation> operations = {};  ///< as in RankState
+};
+
+/// Reads the answer of dtrain's Python package (python/dtrain/_torch_records.py): JSON with "stacks",
+/// "dumps", each in the format of torch's flight recorder (version 2), and "waiting", the call that the main
+/// thread is in, where that says more than the dump. Pure.
+/// @param now since 1970
+/// @returns nothing if the text is not of this form
+std::optional<TorchRecord> read_torch_record(std::string_view text, std::chrono::nanoseconds now);
+
+}  // namespace dtrain::trace

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <sys/types.h>
+#include <vector>
+
+#include "trace/torch_record.hpp"
+
+namespace dtrain::worker {
+
+/// Asks processes that use torch what it has recorded. Of those that cannot be asked, do not answer in time
+/// or answer something else, there is nothing.
+/// @param operations folder of DTRAIN_OPERATION_LOG, which has their sockets; "": there is none
+/// @param limit for all answers together
+std::map<pid_t, trace::TorchRecord> torch_records(const std::filesystem::path& operations,
+                                                  const std::vector<pid_t>& processes,
+                                                  std::chrono::milliseconds limit);
+
+}  // namespace dtrain::worker
