@@ -57,6 +57,9 @@ dtrain-run = dtrain._programs:run
 dtrain-worker = dtrain._programs:worker
 fleetrun = dtrain._programs:launch
 
+[torch.backends]
+dtrain = dtrain._torch_records:answer_worker
+
 [torch.distributed.backends]
 dtrain = dtrain.torch:register
 """

@@ -24,11 +24,15 @@ _is_library: Dict[CodeType, bool] = {}
 _texts: Dict[Tuple[CodeType, int], bytes] = {}
 
 
+def is_library(file: str) -> bool:
+    """Whether a file, as Python's code has its name, is not one of the program."""
+    return file.startswith("<") or os.path.realpath(file).startswith(_LIBRARIES)
+
+
 def _is_of_library(code: CodeType) -> bool:
     known = _is_library.get(code)
     if known is None:
-        file = code.co_filename
-        known = _is_library[code] = file.startswith("<") or os.path.realpath(file).startswith(_LIBRARIES)
+        known = _is_library[code] = is_library(code.co_filename)
     return known
 
 

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
 """Who is to blame when a training of torch hangs, on dtrain's back end and on gloo. Oracle: scripts/torch_hangs.py, whose rank 2
-does not come to the line that the others wait in."""
+does not come to the line that the others wait in, or calls something else there."""
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -20,7 +21,26 @@ RECORDED = {
     "message": r"rank 2 on \S+ waits in receive from rank 0 .* at torch_hangs.py:\d+, where it called allreduce",
     "other_group": r"rank 2 on \S+ skipped allreduce .*: it called barrier 1 of pair at torch_hangs.py:\d+",
 }
-#: gloo's operations are not recorded: py-spy tells where ranks are, and who computes is not taken for one that hangs.
+#: torch's flight recorder has gloo's operations, but neither reductions nor, once they have ended, roots.
+SUM = r"all_reduce \d+ \(float32 x 1000\) of default_pg at torch_hangs.py:\d+"
+OTHERS = rf"where ranks \[0,1\] called {SUM}"
+OF_FLIGHT_RECORDER = {
+    "evaluates": rf"rank 2 on \S+ has not called {SUM}: it evaluates in evaluate \(torch_hangs.py:\d+\), after all_reduce \d+ "
+                 r"\(float32 x \d+\) of default_pg at torch_hangs.py:\d+; ranks \[0,1\] wait in it",
+    "loader": r"rank 2 on \S+ has not called all_reduce \d+ \(float32 x \d+\) of default_pg at torch_hangs.py:\d+"
+              r": it loads data in __getitem__ \(torch_hangs.py:\d+\)",
+    "is_stopped": rf"rank 2 on \S+ is stopped by a signal \(\"kill -CONT \d+\" there lets it go on\): it has not called {SUM}",
+    "message": r"rank 2 on \S+ waits in recv from rank 0 \(float32 x 1000\) of default_pg at torch_hangs.py:\d+, where it called "
+               r"all_reduce",
+    "other_group": r"rank 2 on \S+ skipped all_reduce .*: it called barrier 1 of pair \(group 1\) at torch_hangs.py:\d+",
+    "skipped": rf"rank 2 on \S+ skipped {SUM}: it called broadcast \d+ \(float32 x 1000, root 0\)",
+    "reordered": rf"rank 2 on \S+ called broadcast \d+ \(float32 x 1000, root 0\) of default_pg at torch_hangs.py:\d+ {OTHERS}",
+    "other_length": rf"rank 2 on \S+ called all_reduce \d+ \(float32 x 0\) of default_pg at torch_hangs.py:\d+ {OTHERS}",
+    "other_type": rf"rank 2 on \S+ called all_reduce \d+ \(float64 x 0\) of default_pg at torch_hangs.py:\d+ {OTHERS}",
+    "other_operation": rf"rank 2 on \S+ called barrier \d+ of default_pg at torch_hangs.py:\d+ {OTHERS}",
+    "other_root": r"rank 2 on \S+ (called|waits in) broadcast \d+ \(float32 x 1000, root 1\) of default_pg at torch_hangs.py:\d+",
+}
+#: Without it py-spy tells where ranks are.
 OF_STACKS = {
     "evaluates": r"rank 2 on \S+ is not in all_reduce at torch_hangs.py:\d+: it evaluates in evaluate \(torch_hangs.py:\d+\)",
     "loader": r"rank 2 on \S+ is not in (all_reduce|_engine_run_backward) at torch_hangs.py:\d+"
@@ -31,13 +51,39 @@ OF_STACKS = {
 }
 
 
-def check(job, torch, kind, back_end, expected):
+ENTRY_POINTS = "[torch.backends]\ndtrain = dtrain._torch_records:answer_worker\n"
+
+
+def check(job, torch, kind, back_end, expected, **environment):
     folder = os.path.dirname(os.path.abspath(torch.python))
     done = job.run(jobs.LAUNCH, "--quiet", "--nproc_per_node", 3, "--hang-timeout", 3, "--grace", 1, SCRIPTS / "torch_hangs.py", kind,
-                   back_end, timeout=240, env={**ENVIRONMENT, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"})
+                   back_end, timeout=240, env={**ENVIRONMENT, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", **environment})
     assert done.returncode == 124, done.stderr
     assert re.search(f"it hung: {expected}", done.stderr.splitlines()[0]), done.stderr
     assert job.left_behind() == []
+
+
+def without_debuggers(torch, folder):
+    """A PATH in which py-spy and gdb tell nothing."""
+    folder.mkdir()
+    for tool in ("py-spy", "gdb"):
+        (folder / tool).write_text("#!/bin/sh\nexit 1\n")
+        (folder / tool).chmod(0o755)
+    return os.pathsep.join([str(folder), os.path.dirname(os.path.abspath(torch.python)), os.environ["PATH"]])
+
+
+def as_installed(folder):
+    """A PYTHONPATH with what the wheel says of itself."""
+    info = folder / "dtrain-0.dist-info"
+    info.mkdir(parents=True)
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dtrain\nVersion: 0\n")
+    return os.pathsep.join([str(folder), str(jobs.ROOT / "python")])
+
+
+def records_gloo(torch):
+    code = "import torch._C._distributed_c10d as c; print(hasattr(c, '_dump_fr_trace'))"
+    return subprocess.run([torch.python, "-c", code], capture_output=True, text=True, check=False).stdout.strip() == "True"
 
 
 @pytest.mark.parametrize("kind", RECORDED)
@@ -45,8 +91,20 @@ def test_on_the_back_end_of_dtrain(torch, job, kind):
     check(job, torch, kind, "dtrain", RECORDED[kind])
 
 
+@pytest.mark.parametrize("kind", OF_FLIGHT_RECORDER)
+def test_on_gloo_without_debuggers(torch, job, tmp_path, kind):
+    if not records_gloo(torch):
+        pytest.skip("this torch does not record gloo's operations")
+    check(job, torch, kind, "gloo", OF_FLIGHT_RECORDER[kind], PATH=without_debuggers(torch, tmp_path / "bin"),
+          PYTHONPATH=as_installed(tmp_path / "site"))
+
+
 @pytest.mark.parametrize("kind", OF_STACKS)
-def test_on_gloo(torch, job, kind):
+def test_on_gloo_by_stacks(torch, job, tmp_path, kind):
     if not os.path.exists(os.path.join(os.path.dirname(os.path.abspath(torch.python)), "py-spy")):
         pytest.skip("py-spy (PyPI) is not beside that Python")
-    check(job, torch, kind, "gloo", OF_STACKS[kind])
+    check(job, torch, kind, "gloo", OF_STACKS[kind], PYTHONPATH=as_installed(tmp_path / "site"), DTRAIN_TORCH_RECORDS="0")
+
+
+def test_the_wheel_says_what_torch_calls():
+    assert ENTRY_POINTS in (jobs.ROOT / "python/wheel_backend.py").read_text()

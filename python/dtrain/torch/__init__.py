@@ -16,6 +16,7 @@ from typing import Any
 
 import torch.distributed as dist
 
+from .._torch_records import answer_worker as _answer_worker
 from ._group import Group
 from ._ranks import communicator_of
 from ._rendezvous import register as _register_rendezvous
@@ -36,3 +37,4 @@ def register() -> None:
 
 
 register()
+_answer_worker()

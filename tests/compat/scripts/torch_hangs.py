@@ -47,4 +47,17 @@ for step, batch in enumerate(torch.utils.data.DataLoader(Slow(), num_workers=0))
             dist.recv(total, 0)
         if kind == "other_group":
             dist.barrier(group=pair)
-    dist.all_reduce(total)
+    wrong = step == 5 and rank == 2
+    if wrong and kind == "reordered":
+        dist.broadcast(total, 0)
+        dist.all_reduce(total)
+        continue
+    if wrong and kind == "other_length":
+        dist.all_reduce(total[:0])  # of one that is not empty gloo says so itself
+    elif wrong and kind == "other_type":
+        dist.all_reduce(total[:0].double())
+    elif wrong and kind == "other_operation":
+        dist.barrier()
+    elif not (wrong and kind == "skipped"):
+        dist.all_reduce(total)
+    dist.broadcast(total, 1 if wrong and kind == "other_root" else 0)
