@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
 import os
 import pickle
 import signal
@@ -124,6 +125,23 @@ def _without_rest(entry: Dict[str, Any]) -> Dict[str, Any]:
     return {**{key: entry[key] for key in _WANTED if key in entry}, "frames": frames}
 
 
+def _dump(name: str) -> Any:
+    """torch's, with the lines of the program. These it looks up in torch._inductor, which it would import for that, with all of
+    the compiler: a second of processor time. So that no other thread sees what stands in its place, nothing here gives way."""
+    import torch  # pylint: disable=import-outside-toplevel
+    import torch._C._distributed_c10d as native  # pylint: disable=import-outside-toplevel
+
+    dump = functools.partial(getattr(native, name), True, True, False)
+    if "_inductor" in vars(torch):
+        return pickle.loads(dump())
+    steps = (functools.partial(setattr, torch, "_inductor", None), dump, functools.partial(delattr, torch, "_inductor"))
+    try:
+        return pickle.loads(list(map(operator.methodcaller("__call__"), steps))[1])
+    finally:
+        if vars(torch).get("_inductor", steps) is None:
+            del torch._inductor
+
+
 def _dumps(c10d: Any) -> List[Dict[str, Any]]:
     """torch's own, of each back end that it records."""
     import torch._C._distributed_c10d as native  # pylint: disable=import-outside-toplevel
@@ -133,7 +151,7 @@ def _dumps(c10d: Any) -> List[Dict[str, Any]]:
     out = []
     for back_end, dump in (("gloo", "_dump_fr_trace"), ("nccl", "_dump_nccl_trace")):
         if back_end in back_ends and hasattr(native, dump):
-            record = pickle.loads(getattr(native, dump)(True, True, False))
+            record = _dump(dump)
             out.append({"version": record["version"], "pg_config": groups,
                         "entries": [_without_rest(entry) for entry in _last(record.get("entries", []))]})
     return out
@@ -154,30 +172,44 @@ def _record() -> bytes:
     return json.dumps(record).encode()
 
 
-def _answer(listener: socket.socket) -> None:
+def _listen(folder: str) -> socket.socket:
+    """The name has this thread's number, by which the worker tells its processor time from the program's."""
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(os.path.join(folder, f"{os.getpid()}-{threading.get_native_id()}{_SUFFIX}"))
+        listener.listen()
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _answer(folder: str) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the main thread
-    while True:
-        try:
-            connection = listener.accept()[0]
-        except OSError:
-            return
-        with connection:
-            connection.settimeout(_SECONDS_FOR_READER)
-            try:
-                connection.sendall(_record())
-            except Exception:  # pylint: disable=broad-exception-caught  # nothing may disturb the program
-                pass
+    try:
+        with _listen(folder) as listener:
+            while True:
+                with listener.accept()[0] as connection:
+                    connection.settimeout(_SECONDS_FOR_READER)
+                    try:
+                        connection.sendall(_record())
+                    except Exception:  # pylint: disable=broad-exception-caught  # nothing may disturb the program
+                        pass
+    except OSError:
+        pass
+
+
+_answering: Optional[int] = None  # the process that has a thread for it
 
 
 def answer_worker() -> None:
     """Starts the thread, in a program that dtrain-worker has started, once. Never raises."""
+    global _answering  # pylint: disable=global-statement
     folder = os.environ.get(_FOLDER)
-    if not folder or os.environ.get("DTRAIN_TORCH_RECORDS") == "0":
+    if not folder or os.environ.get("DTRAIN_TORCH_RECORDS") == "0" or _answering == os.getpid():
         return
-    listener = socket.socket(socket.AF_UNIX)
+    _answering = os.getpid()
     try:
-        listener.bind(os.path.join(folder, f"{os.getpid()}{_SUFFIX}"))  # fails if there is one already
-        listener.listen()
-        threading.Thread(target=_answer, args=(listener,), name="dtrain-records", daemon=True).start()
-    except (OSError, RuntimeError):
-        listener.close()
+        threading.Thread(target=_answer, args=(folder,), name="dtrain-records", daemon=True).start()
+    except RuntimeError:
+        pass

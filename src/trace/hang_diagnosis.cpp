@@ -248,12 +248,19 @@ class Diagnosis {
                              .waiting = {}};
     }
 
-    /// Ranks that wait in an operation that all have called, and for which others wait elsewhere.
+    /// Ranks that wait in an operation that all have called, and for which others wait in a later one.
     std::vector<int> left_behind() const {
+        const auto waits_later = [](const BlockedRank& other, const BlockedRank& behind) {
+            return other.operation.group == behind.operation.group &&
+                   other.operation.number > behind.operation.number &&
+                   std::ranges::find(other.waits_for, behind.rank) != other.waits_for.end();
+        };
         std::vector<int> ranks;
         for (const auto& each : blocked_) {
-            const bool has_all = each.operation.number > 0 && each.waits_for.empty();
-            if (has_all && awaited_from(each.rank) != nullptr) ranks.push_back(each.rank);
+            const bool all_have_come = each.operation.number > 0 && each.waits_for.empty();
+            if (all_have_come &&
+                std::ranges::any_of(blocked_, [&](const auto& other) { return waits_later(other, each); }))
+                ranks.push_back(each.rank);
         }
         return ranks;
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -107,6 +108,7 @@ struct DumpEntry {
     std::uint64_t of_group = 0;  ///< number among the group's collectives, or among its messages
     Operation operation = {};
     nanoseconds created{0};
+    bool is_of_device = false;  ///< NCCL's: a GPU waits for it, whatever the program's threads do
 };
 
 /// "send 0->1", "recv 1<-0" and "recv 1<-?" name ranks of the group.
@@ -155,10 +157,10 @@ DumpEntry entry_of_dump(const json& fields, const Ranks& ranks_of_groups) {
     operation.count = count_of(operation.name, fields);
     const auto calls = calls_of(fields.value("frames", json::array()));
     operation.source = program_line(calls);
+    entry.is_of_device = contains(back_end, "nccl");
     // gloo's never become "completed"; one of NCCL that is retired without that has timed out.
-    const bool retired_means_ended = !contains(back_end, "nccl");
     operation.has_ended = fields.at("state").get<std::string>() == "completed" ||
-                          (retired_means_ended && fields.at("retired").get<bool>());
+                          (!entry.is_of_device && fields.at("retired").get<bool>());
     if (is_message) {
         const auto ranks = ranks_of_groups.find(entry.group);
         read_message(operation, ranks == ranks_of_groups.end() ? std::vector<int>() : ranks->second);
@@ -193,15 +195,19 @@ std::vector<DumpEntry> entries_of_dump(const json& dump, const Ranks& ranks) {
 }
 
 /// Which of the entries the main thread waits for: those that its line began; else what goes on for the
-/// longest.
+/// longest. GPUs wait for the oldest of each group.
 void note_waits(std::vector<DumpEntry>& entries, const std::vector<std::string>& stack, nanoseconds now) {
-    if (!waiting_call(stack)) return;
-    const auto source = program_line(stack);
     const auto note = [&](DumpEntry& entry) {
         const auto since = std::chrono::duration_cast<milliseconds>(now - entry.created);
         entry.operation.waited = std::max(since, milliseconds(0));
     };
-    bool noted = false;
+    std::set<std::string> noted_groups;
+    for (auto& entry : entries)
+        if (entry.is_of_device && !entry.operation.has_ended && noted_groups.insert(entry.group).second)
+            note(entry);
+    if (!waiting_call(stack)) return;
+    const auto source = program_line(stack);
+    bool noted = !noted_groups.empty();
     for (auto& entry : entries)
         if (!entry.operation.has_ended && entry.operation.source == source) {
             note(entry);

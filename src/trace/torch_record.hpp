@@ -12,9 +12,6 @@
 
 namespace dtrain::trace {
 
-/// Of the socket of a process that can be asked, "<pid>.torch", in the folder of DTRAIN_OPERATION_LOG.
-inline constexpr const char* torch_socket_suffix = ".torch";
-
 /// What a process that uses torch tells of itself when its worker asks.
 struct TorchRecord {
     std::string stacks = {};  ///< of its threads, as py-spy prints them

@@ -9,6 +9,7 @@
 #include "base/process_tree.hpp"
 #include "trace/read_operation_log.hpp"
 #include "worker/operation_dump.hpp"
+#include "worker/torch_records.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -66,7 +67,8 @@ bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
     if (now < next_poll_) return false;
     next_poll_ = now + idleness_.interval();
     // The CPU time of a process that its parent never waited for disappears from the sum when it ends.
-    const auto shown = use_below(guard);
+    auto shown = use_below(guard);
+    shown.cpu_time -= time_of_torch_records(options_.operations);
     used_.cpu_time += increase(used_shown_.cpu_time, shown.cpu_time);
     used_.cpu_wait += increase(used_shown_.cpu_wait, shown.cpu_wait);
     used_.moved += increase(used_shown_.moved, shown.moved);

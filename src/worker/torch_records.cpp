@@ -5,23 +5,50 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <poll.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "base/files.hpp"
 #include "base/process_tree.hpp"
+#include "base/text.hpp"
 
 namespace dtrain::worker {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+namespace fs = std::filesystem;
 
+constexpr const char* suffix = ".torch";
 constexpr std::size_t max_asked = 16;
 constexpr std::size_t max_answer = 4 * 1024 * 1024;
+
+/// Of a process that can be asked: <pid>-<thread>.torch
+struct TorchSocket {
+    pid_t pid = 0;
+    pid_t thread = 0;  ///< the one that answers
+    fs::path path = {};
+};
+
+std::vector<TorchSocket> torch_sockets(const fs::path& operations) {
+    std::vector<TorchSocket> sockets;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(operations, error)) {
+        if (entry.path().extension() != suffix) continue;
+        const auto numbers = split(entry.path().stem().string(), '-');
+        const auto pid = parse_int(numbers.front());
+        const auto thread = parse_int(numbers.back());
+        if (pid && thread && numbers.size() == 2) sockets.push_back({*pid, *thread, entry.path()});
+    }
+    return sockets;
+}
 
 struct Asked {
     pid_t pid = 0;
@@ -30,7 +57,8 @@ struct Asked {
     bool is_complete = false;
 };
 
-bool is_stopped(pid_t pid) {
+/// A signal has stopped it.
+bool cannot_answer(pid_t pid) {
     const auto stat = stat_of(pid);
     return stat && stat->state == 'T';
 }
@@ -47,12 +75,14 @@ FileDescriptor connect_to(const std::string& path) {
     return connection;
 }
 
-std::vector<Asked> ask(const std::filesystem::path& operations, const std::vector<pid_t>& processes) {
+std::vector<Asked> connections_to(const fs::path& operations, const std::vector<pid_t>& processes) {
+    const auto sockets = torch_sockets(operations);
     std::vector<Asked> asked;
     for (const auto pid : processes) {
+        const auto socket = std::ranges::find(sockets, pid, &TorchSocket::pid);
+        if (socket == sockets.end() || cannot_answer(pid)) continue;
         if (asked.size() == max_asked) break;
-        if (is_stopped(pid)) continue;
-        auto connection = connect_to(operations / (std::to_string(pid) + trace::torch_socket_suffix));
+        auto connection = connect_to(socket->path);
         if (connection.valid()) asked.push_back({.pid = pid, .connection = std::move(connection)});
     }
     return asked;
@@ -85,12 +115,24 @@ void take_answers(std::vector<Asked>& asked, Clock::time_point until) {
 
 }  // namespace
 
-std::map<pid_t, trace::TorchRecord> torch_records(const std::filesystem::path& operations,
+milliseconds time_of_torch_records(const fs::path& operations) {
+    std::chrono::nanoseconds total{0};
+    if (operations.empty()) return {};
+    for (const auto& socket : torch_sockets(operations)) {
+        // "<time on a processor> <time in a queue for one> <slices>", in nanoseconds
+        const auto times = read_file(fmt::format("/proc/{}/task/{}/schedstat", socket.pid, socket.thread));
+        const auto used = parse_int<std::int64_t>(split(times.value_or(""), ' ').front());
+        total += std::chrono::nanoseconds(used.value_or(0));
+    }
+    return std::chrono::duration_cast<milliseconds>(total);
+}
+
+std::map<pid_t, trace::TorchRecord> torch_records(const fs::path& operations,
                                                   const std::vector<pid_t>& processes, milliseconds limit) {
     std::map<pid_t, trace::TorchRecord> records;
     if (operations.empty()) return records;
     const auto until = Clock::now() + limit;
-    auto asked = ask(operations, processes);
+    auto asked = connections_to(operations, processes);
     take_answers(asked, until);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     for (const auto& each : asked)

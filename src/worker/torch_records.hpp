@@ -12,6 +12,10 @@
 
 namespace dtrain::worker {
 
+/// The processor time that programs have spent for answers. It is not their own.
+/// @param operations folder of DTRAIN_OPERATION_LOG; "": there is none
+std::chrono::milliseconds time_of_torch_records(const std::filesystem::path& operations);
+
 /// Asks processes that use torch what it has recorded. Of those that cannot be asked, do not answer in time
 /// or answer something else, there is nothing.
 /// @param operations folder of DTRAIN_OPERATION_LOG, which has their sockets; "": there is none

@@ -54,22 +54,13 @@ OF_STACKS = {
 ENTRY_POINTS = "[torch.backends]\ndtrain = dtrain._torch_records:answer_worker\n"
 
 
-def check(job, torch, kind, back_end, expected, **environment):
-    folder = os.path.dirname(os.path.abspath(torch.python))
+def check(job, torch, kind, back_end, expected, *, tools="", **environment):
+    folder = f"{tools}{os.pathsep if tools else ''}{os.path.dirname(os.path.abspath(torch.python))}"
     done = job.run(jobs.LAUNCH, "--quiet", "--nproc_per_node", 3, "--hang-timeout", 3, "--grace", 1, SCRIPTS / "torch_hangs.py", kind,
                    back_end, timeout=240, env={**ENVIRONMENT, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", **environment})
     assert done.returncode == 124, done.stderr
     assert re.search(f"it hung: {expected}", done.stderr.splitlines()[0]), done.stderr
     assert job.left_behind() == []
-
-
-def without_debuggers(torch, folder):
-    """A PATH in which py-spy and gdb tell nothing."""
-    folder.mkdir()
-    for tool in ("py-spy", "gdb"):
-        (folder / tool).write_text("#!/bin/sh\nexit 1\n")
-        (folder / tool).chmod(0o755)
-    return os.pathsep.join([str(folder), os.path.dirname(os.path.abspath(torch.python)), os.environ["PATH"]])
 
 
 def as_installed(folder):
@@ -95,8 +86,8 @@ def test_on_the_back_end_of_dtrain(torch, job, kind):
 def test_on_gloo_without_debuggers(torch, job, tmp_path, kind):
     if not records_gloo(torch):
         pytest.skip("this torch does not record gloo's operations")
-    check(job, torch, kind, "gloo", OF_FLIGHT_RECORDER[kind], PATH=without_debuggers(torch, tmp_path / "bin"),
-          PYTHONPATH=as_installed(tmp_path / "site"))
+    tools = jobs.without_debuggers(job.folder)["PATH"].split(os.pathsep, maxsplit=1)[0]
+    check(job, torch, kind, "gloo", OF_FLIGHT_RECORDER[kind], tools=tools, PYTHONPATH=as_installed(tmp_path / "site"))
 
 
 @pytest.mark.parametrize("kind", OF_STACKS)

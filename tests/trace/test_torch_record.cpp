@@ -114,8 +114,10 @@ TEST(TorchRecord, AnOperationOfNcclEndsWhenItIsCompleted) {
                 ElementsAre(Field(&Operation::has_ended, true), Field(&Operation::has_ended, false),
                             Field(&Operation::has_ended, false)));
     EXPECT_THAT(record.operations, testing::Each(Field(&Operation::type, "bfloat16")));
-    EXPECT_THAT(record.operations, testing::Each(Field(&Operation::waited, std::nullopt)))
-        << "the thread is not in a call of torch.distributed";
+    EXPECT_THAT(record.operations,
+                ElementsAre(Field(&Operation::waited, std::nullopt), Field(&Operation::waited, 3999ms),
+                            Field(&Operation::waited, std::nullopt)))
+        << "a GPU waits for the second, whatever the thread does";
 }
 
 TEST(TorchRecord, MessagesOfNcclNameRanksOfTheGroup) {

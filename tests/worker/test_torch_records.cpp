@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what stand-ins of programs with torch answer on their sockets.
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -36,7 +37,7 @@ class StandIn {
   public:
     StandIn(const std::filesystem::path& folder, pid_t pid, std::function<void(int connection)> answer)
         : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        const auto path = (folder / (std::to_string(pid) + ".torch")).string();
+        const auto path = (folder / (std::to_string(pid) + "-" + std::to_string(pid) + ".torch")).string();
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
@@ -131,7 +132,26 @@ TEST_F(TorchRecords, AProcessThatASignalHasStoppedIsNotAsked) {
     EXPECT_THAT(stacks_of({stopped.pid()}), IsEmpty());
 }
 
+TEST_F(TorchRecords, TheTimeOfAThreadThatAnswersIsKnown) {
+    EXPECT_EQ(time_of_torch_records(folder_.path()), 0ms);
+    std::atomic<pid_t> thread = 0;
+    std::jthread answers([&](const std::stop_token& stop) {
+        thread = ::gettid();
+        while (!stop.stop_requested()) {
+        }
+    });
+    while (thread == 0) std::this_thread::yield();
+    const auto name = std::to_string(::getpid()) + "-" + std::to_string(thread) + ".torch";
+    make_new_file(folder_ / name);
+    for (int tries = 0; tries < 3000 && time_of_torch_records(folder_.path()) < 50ms; ++tries)
+        std::this_thread::sleep_for(10ms);
+    EXPECT_GE(time_of_torch_records(folder_.path()), 50ms);
+    answers = {};
+    EXPECT_EQ(time_of_torch_records(folder_.path()), 0ms) << "it has ended";
+}
+
 TEST_F(TorchRecords, WithoutAFolderNobodyIsAsked) {
+    EXPECT_EQ(time_of_torch_records(""), 0ms);
     EXPECT_THAT(torch_records("", {::getpid()}, 20s), IsEmpty());
     EXPECT_THAT(torch_records(std::string(200, 'x'), {::getpid()}, 20s), IsEmpty())
         << "too long for a socket";
