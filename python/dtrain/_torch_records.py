@@ -83,6 +83,8 @@ def _waiting(c10d: Any, stack: List[FrameType]) -> Optional[Dict[str, Any]]:
             continue
         values = frame.f_locals
         group = values.get("group") or c10d._get_default_group()  # pylint: disable=protected-access
+        if "gloo" not in str(c10d.get_backend_config(group)):
+            return None
         tensor = values["tensor"]
         return {"name": name, "is_message": name in _MESSAGES, "process_group": _name_of(c10d, group),
                 "peer": _peer(c10d, group, values, side), "tag": values.get("tag", 0), "count": tensor.numel(),
