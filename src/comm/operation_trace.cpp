@@ -102,7 +102,7 @@ TraceOfJob::TraceOfJob(Of which, const Environment& environment)
                            .name = log_->text(which == Of::start ? "init" : "finish"),
                            .source = source_of_thread,
                            .count = trace::unknown_count});
-    log_->waits(ticket_);
+    if (which == Of::end) log_->waits(ticket_);
 }
 
 TraceOfJob::~TraceOfJob() {

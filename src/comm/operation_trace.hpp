@@ -72,7 +72,8 @@ class OperationTrace {
 };
 
 /// What MPI's start and end are for the ranks of a job: operations that all of them call, and in which they
-/// wait for each other. Recorded from construction to destruction.
+/// wait for each other. Recorded from construction to destruction; the start not as a wait, since MPI has
+/// much to do then.
 class TraceOfJob {
   public:
     enum class Of { start = 1, end = 2 };

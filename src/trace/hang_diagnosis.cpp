@@ -68,7 +68,7 @@ class Diagnosis {
             out = of_awaited(awaited);
         else if (const auto circle = circle_of(blocked_); !circle.empty())
             out = of_circle(circle);
-        else if (const auto left = left_behind(); !left.empty())
+        else if (const auto left = left_behind(); !left.empty() && 2 * left.size() <= blocked_.size())
             out = of_left_behind(left);
         else if (!blocked_.empty())
             out = of_exchange();

@@ -17,6 +17,7 @@ constexpr milliseconds shortest_interval{20};
 constexpr milliseconds max_interval{10'000};
 constexpr int late = 3;                                       // in intervals
 constexpr int computing_limit = 4;                            // in limits
+constexpr int starting_limit = 10;                            // the same before the first operation has ended
 constexpr std::uintmax_t moving_per_ms = (1U << 20U) / 1000;  // bytes
 
 /// But for the processor time.
@@ -57,8 +58,9 @@ std::optional<Inactivity> Idleness::inactivity() const {
     if (!moves && used * 100 < observed && waited_for_a_core * 4 < observed) return Inactivity::sleeps;
     if (last.activity.waited && *last.activity.waited >= limit()) return Inactivity::waits;
     if (moves) return std::nullopt;
+    const int limits = last.activity.operations == 0 ? starting_limit : computing_limit;
     const bool computes_for_long =
-        last.activity.records_operations && last.at - unchanged_since_ >= computing_limit * limit();
+        last.activity.records_operations && last.at - unchanged_since_ >= limits * limit();
     return computes_for_long ? std::optional(Inactivity::computes) : std::nullopt;
 }
 

@@ -32,7 +32,7 @@ struct Activity {
 ///   checkpoint); or
 /// - waited in one operation, however busily, or
 /// - records its operations, and nothing of it has changed for four times as long: a rank that computes may
-///   evaluate or compile. Has no clock of its own.
+///   evaluate or compile; ten times before its first operation has ended: it starts. Has no clock of its own.
 class Idleness {
   public:
     using Clock = std::chrono::steady_clock;

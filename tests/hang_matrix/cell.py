@@ -236,7 +236,7 @@ def watch(child, kind, column, folder, limit, holder):
             holder.hold(next(iter(times)))
             is_held = True
         if times := began(folder):
-            deadline = min(deadline, max(times.values()) + kind.limits * limit + 2 * LATEST + 15)
+            deadline = min(deadline, max(times.values()) + kind.limits_in.get(column.name, kind.limits) * limit + 2 * LATEST + 15)
         if child.poll() is not None:
             text += read_now(child.stderr)
             break
@@ -248,7 +248,7 @@ def watch(child, kind, column, folder, limit, holder):
         outcome = "silent" if child.poll() is None else "refused" if column.name in kind.refused_in else "ended"
         return Result(outcome, said=" | ".join(text.splitlines()[:3]))
     times = began(folder)
-    seconds = at - max(times.values(), default=at) - kind.limits * limit
+    seconds = at - max(times.values(), default=at) - kind.limits_in.get(column.name, kind.limits) * limit
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(30)
     return Result("right" if is_right(kind, column, folder, said) and seconds <= LATEST else "wrong", seconds, said)

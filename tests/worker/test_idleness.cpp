@@ -127,8 +127,19 @@ TEST_F(IdlenessTest, OperationsThatEndAreActivity) {
     }
 }
 
-TEST_F(IdlenessTest, WhoComputesIsIdleAfterFourTimesAsLong) {
+TEST_F(IdlenessTest, WhoStartsIsIdleAfterTenTimesAsLong) {
     Activity activity{.records_operations = true};
+    int first = 0;
+    for (int second = 0; second <= 100 && first == 0; ++second) {
+        activity.cpu_time = second * 1s;
+        if (sample(activity)) first = second;
+    }
+    EXPECT_EQ(first, 80);
+    EXPECT_EQ(idleness_.kind(), cluster::Inactivity::computes);
+}
+
+TEST_F(IdlenessTest, WhoComputesIsIdleAfterFourTimesAsLong) {
+    Activity activity{.operations = 1, .records_operations = true};
     int first = 0;
     for (int second = 0; second <= 60 && first == 0; ++second) {
         activity.cpu_time = second * 1s;
