@@ -97,7 +97,8 @@ KINDS = [
     Kind("two_are_late", "two ranks sleep", "两个 rank 睡眠",
          "<1> <lacks> <barrier>: it sleeps in .*<2> <lacks> <barrier>: it sleeps in ", culprits=(1, 2)),
     # It comes too late, or leaves too early.
-    Kind("comes_not", "does not come to the start (init, MPI_Init)", "没有来到开头（init、MPI_Init）", "<2> <lacks> <start>: it sleeps", limits_in={"dtrain": 10}),
+    Kind("comes_not", "does not come to the start (init, MPI_Init)", "没有来到开头（init、MPI_Init）", "<2> <lacks> <start>: it sleeps",
+         limits_in={"dtrain": 10}),
     Kind("leaves", "leaves early with exit status 0", "提前以状态 0 退出", "<2> has ended: it <lacks> <barrier>",
          refused_in=EVERYWHERE),
     Kind("loop_ends", "leaves the loop early and waits", "提前离开循环并等待", LATE + "sleeps in "),
