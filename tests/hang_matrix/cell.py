@@ -24,7 +24,9 @@ HEALTHY = Kind("healthy", "", "", "")
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    outcome: str  # "right", "wrong", "silent": no hang was found; "refused": the library ended it, as it should; "ended"
+    #: "right"; "late": right, but after more than 15 s; "wrong"; "silent": no hang was found; "refused": the library ended it, as it
+    #: should; "ended"
+    outcome: str
     seconds: float = 0.0  # after the limit
     said: str = ""
 
@@ -236,7 +238,7 @@ def watch(child, kind, column, folder, limit, holder):
             holder.hold(next(iter(times)))
             is_held = True
         if times := began(folder):
-            deadline = min(deadline, max(times.values()) + kind.limits_in.get(column.name, kind.limits) * limit + 2 * LATEST + 15)
+            deadline = min(deadline, max(times.values()) + kind.limits_in.get(column.name, kind.limits) * limit + 4 * LATEST)
         if child.poll() is not None:
             text += read_now(child.stderr)
             break
@@ -251,7 +253,8 @@ def watch(child, kind, column, folder, limit, holder):
     seconds = at - max(times.values(), default=at) - kind.limits_in.get(column.name, kind.limits) * limit
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(30)
-    return Result("right" if is_right(kind, column, folder, said) and seconds <= LATEST else "wrong", seconds, said)
+    right = is_right(kind, column, folder, said)
+    return Result("wrong" if not right else "right" if seconds <= LATEST else "late", seconds, said)
 
 
 def read_now(stream):

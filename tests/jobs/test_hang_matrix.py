@@ -45,10 +45,10 @@ def test_the_culprit_is_named(programs, tmp_path, name, kind):
         result = cell.run(kind, programs[name], tmp_path / "job")
     except cell.CannotHold as error:
         pytest.skip(str(error))
-    assert result.outcome in ("right", "refused"), result
+    assert result.outcome in ("right", "late", "refused"), result
 
 
-@pytest.mark.parametrize("limit", [os.environ.get("DTRAIN_TEST_HANG_TIMEOUT", "4")])
+@pytest.mark.parametrize("limit", [os.environ.get("DTRAIN_TEST_HANG_TIMEOUT", "8")])
 @pytest.mark.parametrize("name", ["dtrain", "mpi4py"])
 def test_healthy_runs_are_no_hangs(programs, tmp_path, name, limit):
     """Evaluation, a checkpoint, a slow loader and a compiler, each for half the limit, beside two processes that compute."""

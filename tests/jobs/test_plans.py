@@ -69,7 +69,7 @@ def entries(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def plan_of(folder, row, *before, timeout=30.0):
+def plan_of(folder, row, *before, timeout=120.0):
     """The plan, once nobody else has the ports that the row names."""
     files = set(entries(folder)) | set(row.get("files", {})) | {str(pathlib.Path(f).parent) for f in row.get("files", {})}
     deadline = time.monotonic() + timeout
