@@ -53,7 +53,7 @@ std::string type_name(const std::string& in_dump) {
 /// 2".
 std::string group_name(const json& name_and_description) {
     const auto name = name_and_description.at(0).get<std::string>().substr(0, max_name);
-    const auto description = name_and_description.at(1).get<std::string>();
+    auto description = name_and_description.at(1).get<std::string>();
     if (description == "default_pg") return description;
     const bool is_described = !description.empty() && description != "undefined";
     return is_described ? fmt::format("{} (group {})", description, name) : "group " + name;
