@@ -53,12 +53,10 @@ std::string what_is_known(const std::vector<Event>& hung, const trace::HangDiagn
 trace::HangDiagnosis diagnose(const JobState& job, const std::vector<Event>& hung) {
     std::vector<trace::RankState> states;
     for (int rank = 0; rank < job.size(); ++rank) {
-        const auto idle = std::ranges::find(hung, rank, &Event::rank);
-        const bool had_ended = idle == hung.end();
-        auto state = trace::parse_rank_state(had_ended ? job.state_of(rank) : idle->state)
-                         .value_or(trace::RankState());
+        auto state = trace::parse_rank_state(job.state_of(rank)).value_or(trace::RankState());
         state.rank = rank;
         if (const auto& start = job.start_of(rank)) state.host = start->host;
+        const bool had_ended = std::ranges::find(hung, rank, &Event::rank) == hung.end();
         if (had_ended) state.activity = trace::Activity::has_ended;
         states.push_back(std::move(state));
     }

@@ -88,7 +88,6 @@ std::vector<Event> JobState::hung(std::chrono::milliseconds timeout) const {
         if (!rank.idle || rank.idle->time_us < decisive_from_us) return {};
         any_waits = any_waits || rank.idle->code != static_cast<int>(Inactivity::computes);
         out.push_back(*rank.idle);
-        out.back().state = rank.state;
     }
     return any_waits ? out : std::vector<Event>();
 }

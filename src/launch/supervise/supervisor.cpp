@@ -31,8 +31,8 @@ bool failed_by_itself(const JobState& job) {
 }
 
 /// Ranks tell what they do just before they are idle; a line of theirs may be lost, and comes again.
-bool know_what_they_do(const std::vector<cluster::Event>& hung) {
-    return std::ranges::none_of(hung, [](const auto& event) { return event.state.empty(); });
+bool knows_what_they_do(const JobState& job, const std::vector<cluster::Event>& hung) {
+    return std::ranges::none_of(hung, [&](const auto& event) { return job.state_of(event.rank).empty(); });
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ void Supervisor::decide_while_running(JobState& job, const Requests& asked, Time
 
 void Supervisor::take_hang(JobState& job, std::vector<cluster::Event> hung, TimePoint now) {
     if (!hangs_since_) hangs_since_ = now;
-    if (!know_what_they_do(hung) && now - *hangs_since_ < max_wait_for_states) return;
+    if (!knows_what_they_do(job, hung) && now - *hangs_since_ < max_wait_for_states) return;
     if (limits_.only_reports_hangs) {
         if (!hang_reported_) actions_.emplace_back(ReportHang{std::move(hung)});
         hang_reported_ = hang_reported_.value_or(now);

@@ -99,8 +99,8 @@ TEST_F(HangReport, IsDiagnosedFromWhatTheRanksSent) {
     job.take(idle(0, 5, 35, ""));
     job.take(idle(1, 5, 35, ""));
     const auto hung = job.hung(std::chrono::seconds(0));
-    job.take({.kind = Event::Kind::active, .rank = 1, .host = "n1"});  // it notices that it is to stop
     job.stop_asked();
+    job.take({.kind = Event::Kind::active, .rank = 1, .host = "n1"});  // it notices that it is to stop
     job.take({.kind = Event::Kind::stopped, .rank = 0});
     job.take({.kind = Event::Kind::stopped, .rank = 1});
     const auto found = diagnose(job, hung);
