@@ -14,12 +14,17 @@
 namespace dtrain {
 namespace {
 
-std::vector<pid_t> all_processes() {
+/// Of processes in /proc, or of threads in /proc/PID/task.
+std::vector<pid_t> numbers_in(const std::string& folder) {
     std::vector<pid_t> out;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
-        if (const auto pid = parse_int(entry.path().filename().string())) out.push_back(*pid);
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (const auto number = parse_int(entry.path().filename().string())) out.push_back(*number);
     return out;
+}
+
+std::vector<pid_t> all_processes() {
+    return numbers_in("/proc");
 }
 
 /// The fields of /proc/PID/stat that follow the process's name, which itself may contain blanks and brackets;
@@ -77,26 +82,40 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
                        .cpu_time = std::chrono::milliseconds(ticks * 1000 / ::sysconf(_SC_CLK_TCK))};
 }
 
+bool is_in_state(pid_t pid, char state) {
+    const auto stat = stat_of(pid);
+    return stat && stat->state == state;
+}
+
+std::string field_of(std::string_view content, std::string_view name) {
+    for (const auto& line : split(content, '\n'))
+        if (line.starts_with(name)) return std::string(trimmed(std::string_view(line).substr(name.size())));
+    return "";
+}
+
+ThreadTimes times_of(pid_t pid, pid_t thread) {
+    const auto file = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/schedstat";
+    // "time on a processor, time ready for one, number of times": proc(5)
+    const auto fields = split(trimmed(read_file(file).value_or("")), ' ');
+    if (fields.size() < 2) return {};
+    const auto time = [](const std::string& field) {
+        return std::chrono::nanoseconds(parse_int<std::int64_t>(field).value_or(0));
+    };
+    return {.on_processor = time(fields[0]), .ready = time(fields[1])};
+}
+
 std::chrono::milliseconds processor_wait_of(pid_t pid) {
     std::chrono::nanoseconds total{0};
-    std::error_code error;
-    for (const auto& thread :
-         std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
-        // "time on a processor, time ready for one, number of times": proc(5)
-        const auto fields = split(trimmed(read_file(thread.path() / "schedstat").value_or("")), ' ');
-        if (fields.size() > 1)
-            total += std::chrono::nanoseconds(parse_int<std::int64_t>(fields[1]).value_or(0));
-    }
+    for (const auto thread : numbers_in("/proc/" + std::to_string(pid) + "/task"))
+        total += times_of(pid, thread).ready;
     return std::chrono::duration_cast<std::chrono::milliseconds>(total);
 }
 
 std::uintmax_t bytes_moved_by(pid_t pid) {
-    std::uintmax_t total = 0;
     const auto io = read_file("/proc/" + std::to_string(pid) + "/io").value_or("");
-    for (const auto& line : split(io, '\n'))
-        for (const std::string_view name : {"rchar: ", "wchar: "})
-            if (line.starts_with(name))
-                total += parse_int<std::uintmax_t>(std::string_view(line).substr(name.size())).value_or(0);
+    std::uintmax_t total = 0;
+    for (const auto* const name : {"rchar:", "wchar:"})
+        total += parse_int<std::uintmax_t>(field_of(io, name)).value_or(0);
     return total;
 }
 

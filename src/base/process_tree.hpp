@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -23,6 +24,21 @@ struct ProcessStat {
 
 /// Nothing if there is no such process.
 std::optional<ProcessStat> stat_of(pid_t pid);
+
+/// Whether a process or thread is in this state of ProcessStat.
+bool is_in_state(pid_t pid, char state);
+
+/// The value of a field of a file in /proc that has one on each line: of "State:" in "State:\tS (sleeping)";
+/// "" if it has no such field.
+std::string field_of(std::string_view content, std::string_view name);
+
+/// Of a thread, since it started.
+struct ThreadTimes {
+    std::chrono::nanoseconds on_processor{0};
+    std::chrono::nanoseconds ready{0};  ///< to run, without a processor
+};
+/// 0 if there is no such thread, or the kernel does not count them.
+ThreadTimes times_of(pid_t pid, pid_t thread);
 
 /// How long a process's threads have been ready to run without a processor. 0 if there is no such process, or
 /// the kernel does not count it.

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/hang_limit.hpp"
 
-#include <cmath>
-#include <cstdlib>
-
 #include <fmt/format.h>
 
+#include "base/parse_seconds.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::cluster {
@@ -14,21 +12,13 @@ namespace {
 
 constexpr std::string_view learned = "auto";
 
-std::optional<std::chrono::milliseconds> parse_seconds(const std::string& text) {
-    char* end = nullptr;
-    const double seconds = std::strtod(text.c_str(), &end);
-    const double max = std::chrono::duration<double>(max_hang_limit).count();
-    if (text.empty() || *end != '\0' || !(seconds >= 0 && seconds <= max)) return std::nullopt;
-    return std::chrono::milliseconds(std::llround(seconds * 1000));
-}
-
 }  // namespace
 
 std::optional<HangLimit> parse_hang_limit(std::string_view text) {
     if (text == learned) return learned_hang_limit;
     const bool is_learned = text.starts_with(learned) && text.substr(learned.size()).starts_with(':');
     if (is_learned) text.remove_prefix(learned.size() + 1);
-    const auto time = parse_seconds(std::string(text));
+    const auto time = parse_seconds(std::string(text), max_hang_limit);
     if (!time || (is_learned && time->count() == 0)) return std::nullopt;
     return HangLimit{.time = *time, .is_learned = is_learned};
 }

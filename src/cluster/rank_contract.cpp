@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -45,14 +44,6 @@ constexpr std::array yes_or_no{Word<bool>{"1", true}, Word<bool>{"0", false}};
 constexpr std::array apply_or_none{Word<bool>{"apply", true}, Word<bool>{"none", false}};
 constexpr std::array controls{Word<Control>{"signals", Control::signals},
                               Word<Control>{"stdin", Control::standard_input}};
-constexpr auto modes = [] {
-    std::array<Word<RunMode>, run_modes.size()> words{};
-    std::ranges::transform(run_modes, words.begin(), [](const auto& named) {
-        return Word<RunMode>{named.name, named.mode};
-    });
-    return words;
-}();
-
 constexpr std::array texts{TextVariable{"DTRAIN_BACKEND", &RankContract::backend},
                            TextVariable{"DTRAIN_NETWORK_INTERFACE", &RankContract::network_interface},
                            TextVariable{"DTRAIN_GLOO_FS_PATH", &RankContract::gloo_folder},
@@ -68,16 +59,14 @@ constexpr std::array texts{TextVariable{"DTRAIN_BACKEND", &RankContract::backend
         fmt::format("{}={}: expected {}, as dtrain-launch sets it; unset it", name, value, expected));
 }
 
-template <class Value>
-void set_word(Environment& out, const char* name, const std::optional<Value>& value,
-              std::span<const Word<Value>> words) {
+template <class Value, class Words>
+void set_word(Environment& out, const char* name, const std::optional<Value>& value, const Words& words) {
     for (const auto& word : words)
         if (value == word.value) out.set(name, std::string(word.text));
 }
 
-template <class Value>
-std::optional<Value> word_in(const Environment& environment, const char* name,
-                             std::span<const Word<Value>> words) {
+template <class Value, class Words>
+std::optional<Value> word_in(const Environment& environment, const char* name, const Words& words) {
     const auto text = environment.get(name);
     if (!text || text->empty()) return std::nullopt;
     std::string expected;
@@ -108,7 +97,7 @@ void RankContract::write(Environment& environment) const {
     set_word<bool>(environment, tell_output, sends_output, yes_or_no);
     set_word<Control>(environment, control_by, control, controls);
     set_word<bool>(environment, bind, binds, apply_or_none);
-    set_word<RunMode>(environment, mode, run_mode, modes);
+    set_word<RunMode>(environment, mode, run_mode, run_modes);
     for (const auto& [name, field] : texts)
         if (this->*field) environment.set(name, *(this->*field));
     if (heartbeat) environment.set(heartbeat_s, std::to_string(heartbeat->count()));
@@ -121,7 +110,7 @@ RankContract RankContract::read(const Environment& environment) {
                           .sends_output = word_in<bool>(environment, tell_output, yes_or_no),
                           .control = word_in<Control>(environment, control_by, controls),
                           .binds = word_in<bool>(environment, bind, apply_or_none),
-                          .run_mode = word_in<RunMode>(environment, mode, modes)};
+                          .run_mode = word_in<RunMode>(environment, mode, run_modes)};
     for (const auto& [name, field] : texts) contract.*field = environment.get(name);
     if (const auto seconds = environment.get_int(heartbeat_s))
         contract.heartbeat = std::chrono::seconds(*seconds);

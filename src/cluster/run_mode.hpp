@@ -16,8 +16,8 @@ enum class RunMode {
 };
 
 struct NamedRunMode {
-    RunMode mode;
-    std::string_view name;
+    RunMode value;
+    std::string_view text;
 };
 
 /// In the order in which messages and --help name them.

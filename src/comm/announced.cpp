@@ -85,8 +85,8 @@ std::string who_calls_what(const OperationQueue& queue, std::uint64_t number) {
     std::ranges::stable_sort(parties, {}, [](const auto& party) { return party.ranks.size(); });
     std::string text;
     for (const auto& [says, ranks] : parties)
-        text += fmt::format("{}{} {} {} {}", text.empty() ? "" : ", ", ranks.size() == 1 ? "rank" : "ranks",
-                            trace::rank_ranges(ranks), ranks.size() == 1 ? "calls" : "call", as_text(*says));
+        text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", trace::named_ranks(ranks),
+                            ranks.size() == 1 ? "calls" : "call", as_text(*says));
     return text;
 }
 

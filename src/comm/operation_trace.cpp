@@ -94,19 +94,18 @@ trace::BegunOperation OperationTrace::operation_of(const Call& call, std::uint64
 }
 
 TraceOfJob::TraceOfJob(Of which, const Environment& environment)
-    : log_(trace::OperationLog::of_this_process()) {
-    const auto rank = environment.get_int("RANK"), size = environment.get_int("WORLD_SIZE");
-    if (log_ == nullptr || !rank || !size) return;
-    ticket_ = log_->begin({.group = log_->group("the job", static_cast<int>(*rank), static_cast<int>(*size)),
-                           .number = static_cast<std::uint64_t>(which),
-                           .name = log_->text(which == Of::start ? "init" : "finish"),
-                           .source = source_of_thread,
-                           .count = trace::unknown_count});
-    if (which == Of::end) log_->waits(ticket_);
-}
-
-TraceOfJob::~TraceOfJob() {
-    if (ticket_ != 0) log_->end(ticket_);
+    : operation_([&]() -> trace::ScopedOperation {
+          auto* const log = trace::OperationLog::of_this_process();
+          const auto rank = environment.get_int("RANK"), size = environment.get_int("WORLD_SIZE");
+          if (log == nullptr || !rank || !size) return {};
+          return {*log,
+                  {.group = log->group("the job", static_cast<int>(*rank), static_cast<int>(*size)),
+                   .number = static_cast<std::uint64_t>(which),
+                   .name = log->text(which == Of::start ? "init" : "finish"),
+                   .source = source_of_thread,
+                   .count = trace::unknown_count}};
+      }()) {
+    if (which == Of::end) operation_.waits();
 }
 
 void note_source(std::string_view line) {
@@ -115,8 +114,7 @@ void note_source(std::string_view line) {
 }
 
 std::string group_name(std::span<const int> job_ranks, int nth) {
-    return fmt::format("{} {}{}", job_ranks.size() == 1 ? "rank" : "ranks", trace::rank_ranges(job_ranks),
-                       nth == 1 ? "" : fmt::format(" ({})", nth));
+    return trace::named_ranks(job_ranks) + (nth == 1 ? "" : fmt::format(" ({})", nth));
 }
 
 }  // namespace dtrain::comm

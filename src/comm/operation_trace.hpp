@@ -13,6 +13,7 @@
 #include "comm/call.hpp"
 #include "comm/node_board.hpp"
 #include "trace/operation_log.hpp"
+#include "trace/scoped_operation.hpp"
 
 namespace dtrain::comm {
 
@@ -80,13 +81,9 @@ class TraceOfJob {
 
     /// @param environment of a program that dtrain-worker has started: says how many ranks the job has
     TraceOfJob(Of which, const Environment& environment);
-    TraceOfJob(const TraceOfJob&) = delete;
-    TraceOfJob& operator=(const TraceOfJob&) = delete;
-    ~TraceOfJob();
 
   private:
-    trace::OperationLog* log_;
-    trace::OperationLog::Ticket ticket_ = 0;
+    trace::ScopedOperation operation_;
 };
 
 /// The line of the program that the next operations of this thread come from: "train.py:88"; "": unknown.

@@ -51,6 +51,10 @@ std::string arguments_of(const Operation& operation) {
     return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
+bool all_have_come(const BlockedRank& each) {
+    return each.waits_for.empty() && each.operation.number > 0;
+}
+
 class Diagnosis {
   public:
     explicit Diagnosis(const std::vector<RankState>& states)
@@ -91,6 +95,9 @@ class Diagnosis {
     }
 
     std::string named(int rank) const { return fmt::format("rank {} on {}", rank, state(rank).host); }
+    std::string named(const std::vector<int>& ranks) const {
+        return ranks.size() == 1 ? named(ranks.front()) : ranks_text(ranks);
+    }
 
     std::vector<int> ranks_that(Activity activity) const {
         std::vector<int> ranks;
@@ -257,8 +264,7 @@ class Diagnosis {
         };
         std::vector<int> ranks;
         for (const auto& each : blocked_) {
-            const bool all_have_come = each.operation.number > 0 && each.waits_for.empty();
-            if (all_have_come &&
+            if (all_have_come(each) &&
                 std::ranges::any_of(blocked_, [&](const auto& other) { return waits_later(other, each); }))
                 ranks.push_back(each.rank);
         }
@@ -266,10 +272,9 @@ class Diagnosis {
     }
 
     HangDiagnosis of_left_behind(const std::vector<int>& ranks) const {
-        const auto who = ranks.size() == 1 ? named(ranks.front()) : ranks_text(ranks);
         return {.cause = Cause::exchange,
                 .culprits = ranks,
-                .culprit = fmt::format("{} {} in {}, which the others have left", who,
+                .culprit = fmt::format("{} {} in {}, which the others have left", named(ranks),
                                        ranks.size() == 1 ? "waits" : "wait",
                                        to_text(blocked(ranks.front())->operation)),
                 .waiting = {}};
@@ -289,16 +294,13 @@ class Diagnosis {
             std::ranges::min_element(calls, {}, [](const auto& call) { return call.second.size(); });
         return {.cause = Cause::sequence,
                 .culprits = fewest->second,
-                .culprit = fmt::format(
-                    "{} {} in {}, where the others are not",
-                    fewest->second.size() == 1 ? named(fewest->second.front()) : ranks_text(fewest->second),
-                    fewest->second.size() == 1 ? "is" : "are", fewest->first),
+                .culprit = fmt::format("{} {} in {}, where the others are not", named(fewest->second),
+                                       fewest->second.size() == 1 ? "is" : "are", fewest->first),
                 .waiting = {}};
     }
 
     HangDiagnosis of_fault(const SequenceFault& fault) const {
-        const auto who =
-            fault.culprits.size() == 1 ? named(fault.culprits.front()) : ranks_text(fault.culprits);
+        const auto who = named(fault.culprits);
         auto sentence = [&] {
             switch (fault.kind) {
                 case SequenceFault::Kind::skipped:
@@ -327,9 +329,6 @@ class Diagnosis {
 
     HangDiagnosis of_exchange() const {
         // A rank may be in a later operation, which waits for those in this one.
-        const auto all_have_come = [](const BlockedRank& each) {
-            return each.waits_for.empty() && each.operation.number > 0;
-        };
         if (const auto found = std::ranges::find_if(blocked_, all_have_come); found != blocked_.end())
             return {.cause = Cause::exchange,
                     .culprits = {},

@@ -24,4 +24,9 @@ inline std::string rank_ranges(std::span<const int> ranks, std::size_t shortest_
     return text;
 }
 
+/// "rank 2", "ranks 0-3,7".
+inline std::string named_ranks(std::span<const int> ranks) {
+    return (ranks.size() == 1 ? "rank " : "ranks ") + rank_ranges(ranks);
+}
+
 }  // namespace dtrain::trace

@@ -19,27 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_in(char state, pid_t thread) {
-    const auto stat = stat_of(thread);
-    return stat && stat->state == state;
-}
-
 /// Not just for a moment.
 bool stays_in(char state, pid_t thread) {
     constexpr int samples = 5;
     constexpr std::chrono::milliseconds between{20};
     for (int sample = 0; sample < samples; ++sample) {
         if (sample > 0) std::this_thread::sleep_for(between);
-        if (!is_in(state, thread)) return false;
+        if (!is_in_state(thread, state)) return false;
     }
     return true;
-}
-
-std::string tracer_of(pid_t pid) {
-    const std::string_view field = "TracerPid:";
-    for (const auto& line : split(read_file(fmt::format("/proc/{}/status", pid)).value_or(""), '\n'))
-        if (line.starts_with(field)) return std::string(trimmed(std::string_view(line).substr(field.size())));
-    return "";
 }
 
 }  // namespace
@@ -49,7 +37,8 @@ std::string what_holds(pid_t pid) {
     if (const auto group = frozen_cgroup("/sys/fs/cgroup", membership))
         return "frozen with its control group " + *group;
     if (!stays_in('t', pid)) return "";
-    const auto tracer = tracer_of(pid);
+    const auto status = read_file(fmt::format("/proc/{}/status", pid)).value_or("");
+    const auto tracer = field_of(status, "TracerPid:");
     return fmt::format("held by a debugger ({}, pid {})",
                        trimmed(read_file(fmt::format("/proc/{}/comm", tracer)).value_or("")), tracer);
 }

@@ -51,12 +51,6 @@ std::string content_of(const fs::path& file) {
     return std::string(trimmed(read_file(file).value_or("")));
 }
 
-std::string value_of(std::string_view status, std::string_view field) {
-    for (const auto& line : split(status, '\n'))
-        if (line.starts_with(field)) return std::string(trimmed(std::string_view(line).substr(field.size())));
-    return "";
-}
-
 bool is_python(pid_t pid) {
     std::error_code error;
     return fs::read_symlink(proc(pid, "exe"), error).filename().string().find("python") != std::string::npos;
@@ -64,8 +58,7 @@ bool is_python(pid_t pid) {
 
 /// By a signal.
 bool is_stopped(pid_t pid) {
-    const auto stat = stat_of(pid);
-    return stat && stat->state == 'T';
+    return is_in_state(pid, 'T');
 }
 
 /// A debugger would wait for it in vain.
@@ -101,13 +94,13 @@ Stacks of_kernel(pid_t pid) {
         const auto where = content("wchan");
         stacks.text +=
             fmt::format("thread {} ({}): {}; waits in {}; system call {}\n",
-                        thread.path().filename().string(), content("comm"), value_of(status, "State:"),
+                        thread.path().filename().string(), content("comm"), field_of(status, "State:"),
                         where.empty() || where == "0" ? "nothing" : where, content("syscall"));
         if (const auto stack = content("stack"); !stack.empty()) stacks.text += stack + "\n";
         if (thread.path().filename() == std::to_string(pid))
             stacks.top =
                 fmt::format("{} of the kernel, {}", where.empty() || where == "0" ? "nothing" : where,
-                            value_of(status, "State:"));
+                            field_of(status, "State:"));
     }
     return stacks;
 }

@@ -57,12 +57,6 @@ struct Asked {
     bool is_complete = false;
 };
 
-/// A signal has stopped it.
-bool cannot_answer(pid_t pid) {
-    const auto stat = stat_of(pid);
-    return stat && stat->state == 'T';
-}
-
 FileDescriptor connect_to(const std::string& path) {
     sockaddr_un address{};
     if (path.size() >= sizeof address.sun_path) return {};
@@ -80,7 +74,8 @@ std::vector<Asked> connections_to(const fs::path& operations, const std::vector<
     std::vector<Asked> asked;
     for (const auto pid : processes) {
         const auto socket = std::ranges::find(sockets, pid, &TorchSocket::pid);
-        if (socket == sockets.end() || cannot_answer(pid)) continue;
+        const bool is_stopped = is_in_state(pid, 'T');
+        if (socket == sockets.end() || is_stopped) continue;
         if (asked.size() == max_asked) break;
         auto connection = connect_to(socket->path);
         if (connection.valid()) asked.push_back({.pid = pid, .connection = std::move(connection)});
@@ -118,12 +113,8 @@ void take_answers(std::vector<Asked>& asked, Clock::time_point until) {
 milliseconds time_of_torch_records(const fs::path& operations) {
     std::chrono::nanoseconds total{0};
     if (operations.empty()) return {};
-    for (const auto& socket : torch_sockets(operations)) {
-        // "<time on a processor> <time in a queue for one> <slices>", in nanoseconds
-        const auto times = read_file(fmt::format("/proc/{}/task/{}/schedstat", socket.pid, socket.thread));
-        const auto used = parse_int<std::int64_t>(split(times.value_or(""), ' ').front());
-        total += std::chrono::nanoseconds(used.value_or(0));
-    }
+    for (const auto& socket : torch_sockets(operations))
+        total += times_of(socket.pid, socket.thread).on_processor;
     return std::chrono::duration_cast<milliseconds>(total);
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the whole-job tests share: the real programs of a build, real mpirun, and a look at what is left behind."""
 import contextlib
+import json
 import os
 import pathlib
 import shlex
@@ -54,6 +55,12 @@ class Job:
         return subprocess.Popen([str(a) for a in argv], cwd=self.folder, env=self.environment(**(env or {})),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=text,
                                 **popen)
+
+    def pids_of_ranks(self, launcher, env=None):
+        """Of the programs that a launcher says are there, by rank."""
+        told = self.run(LAUNCH, "status", "--json", str(launcher.pid), env=env)
+        jobs = json.loads(told.stdout) if told.returncode == 0 else []
+        return [rank["pid"] for each in jobs for rank in each.get("ranks", []) if rank.get("pid")]
 
     def run(self, *argv, env=None, timeout=60):
         child = self.start(*argv, env=env)

@@ -228,14 +228,9 @@ def test_a_native_job(job, hang):
     job.script("digits.toml", re.sub(r"^epochs = .*$", "epochs = 1000000", text, flags=re.M))
     shutil.copy(ROOT / "examples/digits.h5", job.folder)
     child = job.start(LAUNCH, "--quiet", "--nproc_per_node", 2, "--grace", 1, "--hang-timeout", 2, "digits.toml", env=env)
-
-    def programs():
-        told = job.run(LAUNCH, "status", "--json", str(child.pid), env=env)
-        jobs = json.loads(told.stdout) if told.returncode == 0 else []
-        return [rank["pid"] for each in jobs for rank in each.get("ranks", []) if rank.get("pid")]
-    job.wait_until(lambda: len(programs()) == 2)
+    job.wait_until(lambda: len(job.pids_of_ranks(child, env)) == 2)
     job.wait_until(lambda: "the job goes on" in job.run(LAUNCH, "explain", str(child.pid), env=env).stdout)
-    os.kill(programs()[1], signal.SIGSTOP)
+    os.kill(job.pids_of_ranks(child, env)[1], signal.SIGSTOP)
     err = child.communicate(timeout=60)[1]
     # It may have been stopped within the operation: then nothing is missing.
     assert child.returncode == 124 and re.search(

@@ -110,18 +110,14 @@ def test_the_rank_that_a_hang_waits_for(job, clicks, who):
     child = job.start(LAUNCH, "--quiet", "--server_num", 1, "--worker_num", 2, "--grace", 1, "--hang-timeout", 5, file,
                       env=without_debuggers(job.folder))
 
-    def ranks():
-        told = job.run(LAUNCH, "status", "--json", str(child.pid))
-        jobs = json.loads(told.stdout) if told.returncode == 0 else []
-        return [rank["pid"] for each in jobs for rank in each.get("ranks", []) if rank.get("pid")]
-
     def trains():
         log = job.folder / "log/workerlog.0"
         return log.exists() and re.search(r"^ +1 ", log.read_text(), re.M)
-    job.wait_until(lambda: trains() and len(ranks()) == 3)
-    server = next(rank for rank, pid in enumerate(ranks()) if is_rank(pathlib.Path(f"/proc/{pid}"), job.folder, True))
+    job.wait_until(lambda: trains() and len(job.pids_of_ranks(child)) == 3)
+    pids = job.pids_of_ranks(child)
+    server = next(rank for rank, pid in enumerate(pids) if is_rank(pathlib.Path(f"/proc/{pid}"), job.folder, True))
     culprit = server if who == "server" else (server + 1) % 3
-    os.kill(ranks()[culprit], signal.SIGSTOP)
+    os.kill(pids[culprit], signal.SIGSTOP)
     err = child.communicate(timeout=60)[1]
     assert child.returncode == 124, err
     assert re.search(rf"it hung: rank {culprit} on \S+ is stopped by a signal", err), err

@@ -54,13 +54,7 @@ struct Choices;
 
 template <>
 struct Choices<RunMode> {
-    static constexpr auto table = [] {
-        std::array<Choice<RunMode>, cluster::run_modes.size()> choices{};
-        std::ranges::transform(cluster::run_modes, choices.begin(), [](const auto& named) {
-            return Choice<RunMode>{named.mode, named.name};
-        });
-        return choices;
-    }();
+    static constexpr auto& table = cluster::run_modes;
 };
 template <>
 struct Choices<ProgramBackend> {
@@ -100,14 +94,15 @@ concept Choosable = requires {
 /// "ps-heter", "narrow", ... as typed.
 template <Choosable Enum>
 std::string to_string(Enum value) {
-    return std::string(std::ranges::find(Choices<Enum>::table, value, &Choice<Enum>::value)->text);
+    const auto has_value = [&](const auto& choice) { return choice.value == value; };
+    return std::string(std::ranges::find_if(Choices<Enum>::table, has_value)->text);
 }
 
 /// The value of this text; nothing if there is none.
 template <Choosable Enum>
 std::optional<Enum> choice_of(std::string_view text) {
     const auto& table = Choices<Enum>::table;
-    const auto found = std::ranges::find(table, text, &Choice<Enum>::text);
+    const auto found = std::ranges::find_if(table, [&](const auto& choice) { return choice.text == text; });
     return found == table.end() ? std::nullopt : std::optional(found->value);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <type_traits>
 
@@ -9,6 +8,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/parse_seconds.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"
 #include "cluster/host_name.hpp"
@@ -71,11 +71,9 @@ int as_permissions(const std::string& text, const std::string& source) {
 }
 
 Milliseconds as_seconds(const OptionRow& row, const std::string& text, const std::string& source) {
-    char* end = nullptr;
-    const double seconds = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || std::isnan(seconds) || seconds < 0 || seconds > row.max)
-        refuse(source, text, fmt::format("a number of seconds in 0..{}, such as 10 or 0.5", row.max));
-    return Milliseconds(std::llround(seconds * 1000));
+    const auto time = parse_seconds(text, std::chrono::seconds(row.max));
+    if (!time) refuse(source, text, fmt::format("a number of seconds in 0..{}, such as 10 or 0.5", row.max));
+    return *time;
 }
 
 cluster::HangLimit as_hang_limit(const std::string& text, const std::string& source) {

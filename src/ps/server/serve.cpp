@@ -31,8 +31,8 @@ IdleSleep::Duration IdleSleep::after(Duration idle) {
 
 void serve(Server& server, comm::Transport& transport, const std::function<void()>& between) {
     const auto spins_for = transport.is_crowded() ? spins_in_crowd : spins_alone;
-    WaitTrace trace(transport.rank(), transport.size());
-    std::optional<WaitTrace::Wait> wait;
+    WaitTrace waits(transport.rank(), transport.size());
+    std::optional<trace::ScopedOperation> wait;
     auto last_message = Clock::now();
     auto last_call = last_message;
     while (!server.is_done()) {
@@ -53,7 +53,7 @@ void serve(Server& server, comm::Transport& transport, const std::function<void(
         if (saves || answers) continue;
         const auto idle = now - last_message;
         if (idle < spins_for) continue;
-        if (!wait) wait.emplace(trace.for_request());
+        if (!wait) wait.emplace(waits.for_request());
         const auto sleep = IdleSleep::after(idle);
         if (sleep > IdleSleep::Duration::zero() && (idle >= yields_alone || transport.is_crowded())) {
             if (!server.work_ahead()) std::this_thread::sleep_for(sleep);

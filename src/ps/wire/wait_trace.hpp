@@ -7,6 +7,7 @@
 
 #include "ps/wire/message.hpp"
 #include "trace/operation_log.hpp"
+#include "trace/scoped_operation.hpp"
 
 namespace dtrain::ps {
 
@@ -14,28 +15,17 @@ namespace dtrain::ps {
 /// without one, does nothing.
 class WaitTrace {
   public:
-    /// A wait, which ends with this object.
-    class Wait {
-      public:
-        Wait(trace::OperationLog* log, const trace::BegunOperation& operation);
-        Wait(Wait&& other) noexcept;
-        Wait& operator=(Wait&&) = delete;
-        ~Wait();
-
-      private:
-        trace::OperationLog* log_;
-        trace::OperationLog::Ticket ticket_ = 0;
-    };
-
     /// @param size ranks of the job
     WaitTrace(int rank, int size);
 
-    /// For a server's answer to a request of this kind.
-    [[nodiscard]] Wait for_answer(MessageKind asked, int server_rank);
+    /// A wait, which ends with the object: for a server's answer to a request of this kind.
+    [[nodiscard]] trace::ScopedOperation for_answer(MessageKind asked, int server_rank);
     /// For a request of any trainer.
-    [[nodiscard]] Wait for_request();
+    [[nodiscard]] trace::ScopedOperation for_request();
 
   private:
+    trace::ScopedOperation wait(const trace::BegunOperation& operation);
+
     trace::OperationLog* log_;
     std::uint16_t group_ = 0;
     std::uint16_t request_ = 0;
