@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include <gmock/gmock.h>
 
 #include "gpu/a_gpu.hpp"
+#include "kernels/host_copy.hpp"
 
 namespace dtrain {
 namespace {
@@ -57,6 +59,33 @@ TEST_F(Gpu, CopiesInOrder) {
     gpu->to_gpu(a.get(), second.get(), bytes);
     EXPECT_THAT(read(b), ElementsAre(1, 2, 3, 4));
     EXPECT_THAT(read(a), ElementsAre(5, 6, 7, 8));
+}
+
+TEST_F(Gpu, PartsOfACopyOnTheHostAreThoseOfTheGpusMemory) {
+    const auto memory = gpu->allocate(bytes);
+    const std::span device(reinterpret_cast<int*>(memory.get()), 4);
+    const kernels::HostCopy copy(gpu, std::as_bytes(device));
+    const auto on_host = copy.on_host(device);
+    std::ranges::copy(Four{1, 2, 3, 4}, on_host.begin());
+    copy.upload(device.subspan(1, 2));
+    EXPECT_THAT(read(memory), ElementsAre(0, 2, 3, 0));
+
+    std::ranges::copy(Four{5, 6, 7, 8}, on_host.begin());
+    copy.download(device.first(2));
+    copy.finish();
+    EXPECT_THAT(on_host, ElementsAre(0, 2, 7, 8));
+    EXPECT_EQ(copy.on_host(device.subspan(3)).data(), &on_host[3]);
+}
+
+TEST_F(Gpu, AnotherViewOfACopyIsOfTheSameMemory) {
+    const auto memory = gpu->allocate(bytes);
+    const TensorView device{memory.get(), {2, 2}, DataType::int32};
+    const kernels::HostCopy copy(gpu, device);
+    const auto on_host = copy.on_host(device);
+    EXPECT_EQ(on_host.shape, device.shape);
+    std::ranges::copy(Four{1, 2, 3, 4}, on_host.as<std::int32_t>().begin());
+    copy.upload(device);
+    EXPECT_THAT(read(memory), ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(Gpu, WhatIsRecordedIsDoneAtEachRunAndNotBefore) {

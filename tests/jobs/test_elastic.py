@@ -4,12 +4,10 @@
 
 Oracle: Paddle's elastic jobs (states, exit statuses 101 and 102, `action scale done`) and what the options promise; the
 scripts write down what they see. Of a native job the undisturbed one, byte by byte."""
-import contextlib
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -17,17 +15,10 @@ import urllib.request
 import pytest
 
 from conftest import LAUNCH
+from free_ports import free_ports
 from test_restart import EPOCHS, contents, native_job, native_ranks, resumed, trained
 
 pytestmark = pytest.mark.skipif(shutil.which("etcd") is None, reason="needs etcd (Debian: etcd-server)")
-
-
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 class Etcd:

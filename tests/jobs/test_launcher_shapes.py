@@ -6,11 +6,11 @@ Oracle: those tests' conditions (status 0, the variables that their programs dem
 variables for servers and trainers: endpoints of all nodes, servers and trainers numbered node by node.
 """
 import json
-import socket
 
 import pytest
 
 from conftest import LAUNCH
+from free_ports import free_ports
 
 SHOW = """
 import glob, json, os, time
@@ -31,12 +31,6 @@ def shown(job, role):
     found = [json.loads(path.read_text()) for path in sorted(job.folder.glob(f"{role}.*.json"))]
     assert found, list(job.folder.iterdir())
     return found
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def logs(folder):
@@ -63,7 +57,7 @@ def test_run_mode_ps_alone_is_one_server_and_one_trainer(show):
 
 @pytest.mark.parametrize("words", [("--server_num=1", "--trainer_num=1"), ("--run_mode", "ps")])
 def test_servers_and_trainers_of_two_nodes_meet_at_a_master(show, words):
-    port = free_port()
+    [port] = free_ports(1)
     launchers = [show.start(LAUNCH, "--job_id", "ps3", "--log_dir", f"log{node}", "--master", f"127.0.0.1:{port}",
                             "--nnodes", "2", *words, "train.py", env={"DTRAIN_KEY_FILE": show.folder / "key"})
                  for node in (1, 2)]
@@ -84,7 +78,7 @@ def test_servers_and_trainers_of_two_nodes_meet_at_a_master(show, words):
 
 
 def test_a_collective_node_does_not_fit_a_job_with_servers(show):
-    port = free_port()
+    [port] = free_ports(1)
     lines = (["--server_num", 1, "--trainer_num", 1], ["--nproc_per_node", 2])
     launchers = [show.start(LAUNCH, "--log_dir", f"log{rank}", "--master", f"127.0.0.1:{port}", "--nnodes", "2", "--rank", rank,
                             *words, "train.py", env={"DTRAIN_KEY_FILE": show.folder / "key"})
@@ -97,7 +91,7 @@ def test_a_collective_node_does_not_fit_a_job_with_servers(show):
 
 def test_a_rank_mapping_is_where_ranks_run(show):
     (show.folder / "map.json").write_text('{"ip_ranks": [{"ip": "127.0.0.1", "ranks": [0,1]}]}')
-    port = free_port()
+    [port] = free_ports(1)
     done = show.launch("--rank_mapping_file", "map.json", "--enable_auto_mapping", "true", "--log_dir=testlog", "train.py",
                        env={"FLAGS_START_PORT": str(port)})
     if f"TCP port {port}" in done.stderr:

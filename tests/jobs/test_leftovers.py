@@ -8,12 +8,12 @@ import contextlib
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 
 import pytest
 
 from conftest import LAUNCH, PYTHON, WORKER, processes_with
+from free_ports import free_ports
 
 # Maps memory as MPI does; says so; then trains for ever.
 TRAINS = "from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\nprint('up', flush=True)\nimport time\ntime.sleep(1000)\n"
@@ -174,9 +174,7 @@ def test_gloos_folder_cannot_be_guessed(job):
 def test_gloos_folder_on_two_nodes_cannot_be_guessed(job):
     """Two launchers of this machine are two nodes, which share no /tmp as a rule."""
     job.script("a.py", "import os\nprint(os.environ['PADDLE_GLOO_FS_PATH'])\n")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    [port] = free_ports(1)
     arguments = ("--master", f"127.0.0.1:{port}", "--nnodes", 2, "--nproc_per_node", 1, "--no-banner", PYTHON, "a.py")
     launchers = [job.start(LAUNCH, "--log_dir", f"log{number}", *arguments, env={"DTRAIN_KEY_FILE": job.folder / "key"})
                  for number in (0, 1)]

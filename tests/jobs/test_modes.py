@@ -13,6 +13,8 @@ import socket
 
 import pytest
 
+from free_ports import free_ports
+
 # Finds its place as Paddle's role makers do, dies where they would, and writes down all it was told.
 PLACE = """
 import json, os, sys
@@ -418,18 +420,10 @@ def test_servers_that_end_by_themselves_are_no_failure(job):
 # --- ports ----------------------------------------------------------------------------------------------------------
 
 
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def taken_port():
     """A socket that listens on a port whose lower neighbour is free."""
     while True:
-        holder = socket.create_server(("127.0.0.1", 0))
+        holder = socket.create_server(("127.0.0.1", free_ports(1)[0]))
         try:
             socket.create_server(("", holder.getsockname()[1] - 1)).close()
             return holder

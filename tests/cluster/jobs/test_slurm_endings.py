@@ -168,13 +168,22 @@ def test_a_killed_launcher_leaves_nothing_of_stubborn_programs(running):
 
 
 def test_a_killed_srun_leaves_nothing_and_programs_their_grace(running):
+    """Its child goes first: where srun's end is left to it, it has Slurm kill all processes of the step at once."""
     running.start(OBEDIENT, grace=20).wait_until_up()
-    for pid in running.pids("srun"):
+    for pid in reversed(running.pids("srun")):
         os.kill(pid, signal.SIGKILL)
     code, err = running.end()
     assert code == 137 and "srun ended with signal SIGKILL" in err, err
     for rank in range(RANKS):
         assert "got SIGTERM" in running.job.log(rank)
+
+
+def test_a_killed_srun_whose_child_ends_the_step_leaves_nothing(running):
+    """Slurm gives no grace then: its SIGKILL comes before the launcher can ask for anything."""
+    running.start(STUBBORN, "time.sleep(1000)", grace=20).wait_until_up()
+    os.kill(running.pids("srun")[0], signal.SIGKILL)
+    code, err = running.end()
+    assert code == 137 and "srun ended with signal SIGKILL" in err, err
 
 
 def test_a_killed_worker_is_named(running):
