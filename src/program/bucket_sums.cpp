@@ -10,31 +10,34 @@ namespace dtrain::program {
 namespace {
 
 /// What the communicator reduces: the buckets, or their copies.
-std::vector<ElementSpan> reduced(const std::vector<std::span<float>>& buckets, const StagedBuckets* staged) {
+std::vector<ElementSpan> reduced(const std::vector<std::span<float>>& buckets,
+                                 const std::optional<kernels::HostCopy>& copies) {
     std::vector<ElementSpan> all;
-    for (const auto& bucket : buckets) all.emplace_back(staged ? staged->on_host(bucket) : bucket);
+    for (const auto& bucket : buckets) all.emplace_back(copies ? copies->on_host(bucket) : bucket);
     return all;
 }
 
 }  // namespace
 
 BucketSums::BucketSums(Communicator communicator, std::vector<std::span<float>> buckets,
-                       std::unique_ptr<StagedBuckets> staged)
+                       std::optional<kernels::HostCopy> copies)
     : buckets_(std::move(buckets)),
-      staged_(std::move(staged)),
+      copies_(std::move(copies)),
       forked_(buckets_.size()),
-      reductions_(std::move(communicator), reduced(buckets_, staged_.get())) {}
+      reductions_(std::move(communicator), reduced(buckets_, copies_)) {}
 
-void BucketSums::take(std::size_t number) {
-    if (staged_) staged_->take(buckets_[number]);
+void BucketSums::bring(std::size_t number) {
+    if (!copies_) return;
+    copies_->download(buckets_[number]);
+    copies_->finish();
 }
 
 void BucketSums::give_back(std::size_t number) {
-    if (staged_) staged_->give_back(buckets_[number]);
+    if (copies_) copies_->upload(buckets_[number]);
 }
 
 void BucketSums::start(std::size_t number) {
-    take(number);
+    bring(number);
     reductions_.start(number);
 }
 
@@ -44,7 +47,7 @@ void BucketSums::wait(std::size_t number) {
 }
 
 void BucketSums::add(std::size_t number) {
-    take(number);
+    bring(number);
     reductions_.run(number);
     give_back(number);
 }

@@ -3,23 +3,23 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <dtrain/communicator.hpp>
 
+#include "kernels/host_copy.hpp"
 #include "parallel/bucket_reductions.hpp"
-#include "program/staged_buckets.hpp"
 
 namespace dtrain::program {
 
 /// Sums buckets of gradients over ranks, in place.
 class BucketSums {
   public:
-    /// @param staged copies of buckets that the communicator cannot access; may be null
+    /// @param copies of the buckets, if the communicator cannot access them
     BucketSums(Communicator communicator, std::vector<std::span<float>> buckets,
-               std::unique_ptr<StagedBuckets> staged = nullptr);
+               std::optional<kernels::HostCopy> copies = std::nullopt);
 
     void start(std::size_t number);
     void wait(std::size_t number);
@@ -34,13 +34,13 @@ class BucketSums {
     void progress() { reductions_.progress(); }
 
   private:
-    void take(std::size_t number);
+    void bring(std::size_t number);
     void give_back(std::size_t number);
 
     std::vector<std::span<float>> buckets_;
-    std::unique_ptr<StagedBuckets> staged_;
+    std::optional<kernels::HostCopy> copies_;
     std::vector<std::size_t> forked_;        // by bucket
-    parallel::BucketReductions reductions_;  // destroyed first, because they use the staged copies
+    parallel::BucketReductions reductions_;  // destroyed first, because they use the copies
 };
 
 }  // namespace dtrain::program

@@ -3,6 +3,7 @@
 #include "program/compiled_program.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +18,8 @@
 
 namespace dtrain::program {
 namespace {
+
+using kernels::kernel_of;
 
 std::size_t bucket_of(const Operator& op) {
     return static_cast<std::size_t>(whole_number(op, "bucket"));
@@ -107,29 +110,9 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
     const auto& operators = program_.operators();
     for (std::size_t number = 0; number < operators.size(); ++number) {
         const auto& op = operators[number];
-        if (op.type == "allreduce_start") {
-            const bool blocking = !overlap || is_waited_for_at_once(number);
-            add_step(blocking ? Action::exchange : Action::start, Phase::exchange, bucket_of(op), op);
-        } else if (op.type == "allreduce_wait") {
-            add_step(Action::wait, Phase::exchange, bucket_of(op), op);
-        } else if (op.type == "tree_sum") {
-            tree_.emplace(communicator_, static_cast<int>(whole_number(op, "virtual_ranks")),
-                          tensors_.exchanged().size(), [this](std::size_t places) {
-                              return device_->make_gradient_sums(tensors_.exchanged(), places);
-                          });
-            add_step(Action::tree, Phase::exchange, 0, op);
-        } else if (op.type == "gather_rows") {
-            prepare_row_exchange(op);
-        } else if (op.type == average_operator) {
-            prepare_averages(op);
-        } else if (op.type == "batch_number") {
-            set_number_ = device_->make_set_number(tensors_.of(op.output("out")), batches_);
-            add_step(Action::number_batch, Phase::batch, 0, op);
-        } else if (op.type == "reduce_shares") {
-            add_step(Action::shares, Phase::exchange, 0, op);
-            prepare_shares(number + 1);
-            return;
-        } else if (const auto* chain = chains_.of(number)) {
+        if (op.type == "reduce_shares") return prepare_shares(op, number + 1);
+        if (prepare_exchange(op, number, overlap)) continue;
+        if (const auto* chain = chains_.of(number)) {
             prepare_chain(*chain, number < second ? Phase::batch : Phase::update);
             number = chain->last();
         } else if (const auto updates = run_of_updates(number); updates > 1 || counted_by_.contains(number)) {
@@ -138,11 +121,63 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
         } else if (needs_servers(op.type)) {
             prepare_talk(op, number < second ? Phase::batch : Phase::update);
         } else if (!is_counted_by_updates(number, second)) {
-            add_kernel(Action::compute, number < second ? Phase::batch : Phase::update, make_kernel(op), op);
+            add_kernel(make_kernel(op), number < second ? Phase::batch : Phase::update, op);
         }
     }
     // Needed without reduce_shares(), which waits for the ranks of the node.
-    if (rows_are_shared_) add_step(Action::barrier, Phase::update, 0, {"barrier", {}, {}, {}});
+    if (rows_are_shared_)
+        add_step(kernel_of([this] { communicator_.barrier(); }), Phase::update, {.exchanges = true},
+                 {"barrier", {}, {}, {}});
+}
+
+bool CompiledProgram::prepare_exchange(const Operator& op, std::size_t number, bool overlap) {
+    if (op.type == "allreduce_start")
+        prepare_bucket(op, true, !overlap || is_waited_for_at_once(number));
+    else if (op.type == "allreduce_wait")
+        prepare_bucket(op, false, true);
+    else if (op.type == "tree_sum")
+        prepare_tree(op);
+    else if (op.type == "gather_rows")
+        prepare_row_exchange(op);
+    else if (op.type == average_operator)
+        prepare_averages(op);
+    else if (op.type == "batch_number")
+        prepare_batch_number(op);
+    else
+        return false;
+    return true;
+}
+
+void CompiledProgram::prepare_bucket(const Operator& op, bool starts, bool waits) {
+    const auto bucket = bucket_of(op);
+    auto run = [this, bucket, starts, waits] {
+        if (starts && waits)
+            buckets_.add(bucket);
+        else if (starts)
+            buckets_.start(bucket);
+        else
+            buckets_.wait(bucket);
+    };
+    add_step(kernel_of(std::move(run)), Phase::exchange,
+             {.exchanges = true,
+              .sends_computed = starts,
+              .reduction = Reduction{.bucket = bucket, .starts = starts, .waits = waits}},
+             op);
+}
+
+void CompiledProgram::prepare_tree(const Operator& op) {
+    tree_.emplace(
+        communicator_, static_cast<int>(whole_number(op, "virtual_ranks")), tensors_.exchanged().size(),
+        [this](std::size_t places) { return device_->make_gradient_sums(tensors_.exchanged(), places); });
+    add_step(kernel_of([this] { tree_->finish(); }), Phase::exchange,
+             {.exchanges = true, .sends_computed = communicator_.size() > 1}, op);
+}
+
+void CompiledProgram::prepare_batch_number(const Operator& op) {
+    add_step(kernel_of([this, set = device_->make_set_number(tensors_.of(op.output("out")), batches_)] {
+                 set(batches_.begin + accumulated_);
+             }),
+             Phase::batch, {}, op);
 }
 
 void CompiledProgram::prepare_averages(const Operator& op) {
@@ -152,8 +187,12 @@ void CompiledProgram::prepare_averages(const Operator& op) {
         if (variable.role == Role::optimizer_state && variable.type == DataType::float32)
             kept_by_optimizer.insert(variable.name);
     averages_.emplace(Averages{whole_number(op, "every"), device_->make_average(parameters),
-                               device_->make_average(kept_by_optimizer)});
-    add_step(Action::average, Phase::update, 0, op);
+                               device_->make_average(kept_by_optimizer), steps_.size()});
+    add_step(kernel_of([this] {
+                 averages_->parameters();
+                 averages_->steps_alone = 0;
+             }),
+             Phase::update, {.exchanges = true, .sends_computed = true}, op);
 }
 
 std::unique_ptr<kernels::Kernel> CompiledProgram::make_kernel(const Operator& op) const {
@@ -164,8 +203,8 @@ std::unique_ptr<kernels::Kernel> CompiledProgram::make_kernel(const Operator& op
 
 void CompiledProgram::prepare_talk(const Operator& op, Phase phase) {
     auto [copy, talk, waits] = device_->make_server_kernels(op, arguments_of(op), *servers_);
-    if (copy) add_kernel(Action::compute, phase, std::move(copy), op);
-    if (talk) add_kernel(Action::talk, phase, std::move(talk), op, waits);
+    if (copy) add_step(std::move(copy), phase, {.device_only = true, .exchanges = true}, op);
+    if (talk) add_step(std::move(talk), phase, {.exchanges = true, .waits_for_device = waits}, op);
 }
 
 void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
@@ -181,7 +220,7 @@ void CompiledProgram::prepare_chain(const ElementChain& chain, Phase phase) {
         all.type += (all.type.empty() ? "" : "+") + op.type;
         all.outputs = op.outputs;
     }
-    add_kernel(Action::compute, phase, device_->make_chain_kernel(links, inner), all);
+    add_kernel(device_->make_chain_kernel(links, inner), phase, all);
 }
 
 void CompiledProgram::prepare_row_exchange(const Operator& op) {
@@ -199,8 +238,12 @@ void CompiledProgram::prepare_row_exchange(const Operator& op) {
                                              static_cast<int>(whole_number(op, "batches")),
                                              std::move(gradients)));
     rows_are_shared_ = whole_number(op, "one_copy") != 0;
-    add_step(Action::collect_rows, Phase::batch, 0, op);
-    add_step(Action::exchange_rows, Phase::exchange, 0, op);
+    add_step(kernel_of([this] {
+                 if (accumulated_ == 0) rows_->start();  // the last step may have failed
+                 rows_->collect();
+             }),
+             Phase::batch, {}, op);
+    add_step(kernel_of([this] { rows_->finish(); }), Phase::exchange, {.exchanges = true}, op);
 }
 
 kernels::KernelArguments CompiledProgram::arguments_of(const Operator& op) const {
@@ -222,19 +265,14 @@ bool CompiledProgram::is_waited_for_at_once(std::size_t start) const {
     return false;
 }
 
-void CompiledProgram::add_step(Action action, Phase phase, std::size_t number, const Operator& op,
-                               bool waits) {
+void CompiledProgram::add_step(std::unique_ptr<kernels::Kernel> kernel, Phase phase, const StepTraits& traits,
+                               const Operator& op) {
     const auto& result = op.outputs.empty() ? std::string() : op.outputs.front().variable;
-    const bool is_own =
-        action == Action::compute || action == Action::collect_rows || action == Action::number_batch;
-    steps_.push_back(
-        {action, phase, number, !is_own || needs_servers(op.type), waits, {op.type, result, 0, {}}});
+    steps_.push_back({std::move(kernel), phase, traits, {op.type, result, 0, {}}});
 }
 
-void CompiledProgram::add_kernel(Action action, Phase phase, std::unique_ptr<kernels::Kernel> kernel,
-                                 const Operator& op, bool waits) {
-    add_step(action, phase, kernels_.size(), op, waits);
-    kernels_.push_back(std::move(kernel));
+void CompiledProgram::add_kernel(std::unique_ptr<kernels::Kernel> kernel, Phase phase, const Operator& op) {
+    add_step(std::move(kernel), phase, {.device_only = true}, op);
 }
 
 // Number of operators from this one on that update parameters in the same way.
@@ -276,11 +314,17 @@ void CompiledProgram::prepare_updates(std::size_t begin, std::size_t count) {
         if (counter != counted_by_.end())
             update.outputs.push_back(
                 {"step", tensors_.of(program_.operators()[counter->second].output("step"))});
-        add_kernel(Action::compute, Phase::update, device_->make_kernel(first.type, update), first);
+        add_kernel(device_->make_kernel(first.type, update), Phase::update, first);
     }
 }
 
-void CompiledProgram::prepare_shares(std::size_t begin) {
+void CompiledProgram::prepare_shares(const Operator& op, std::size_t begin) {
+    add_step(kernel_of([this] {
+                 communicator_.reduce_shares(
+                     tensors_.exchanged(),
+                     [this](std::size_t first, std::span<float> sums) { shares_.run(first, sums.size()); });
+             }),
+             Phase::exchange, {.exchanges = true}, op);
     const auto& operators = program_.operators();
     for (std::size_t count = 0; begin < operators.size(); begin += count) {
         count = run_of_updates(begin);

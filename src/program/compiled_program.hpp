@@ -29,7 +29,7 @@ class CompiledProgram {
     /// See Executor.
     CompiledProgram(Program program, State state, Communicator communicator, const ExecutorOptions& options);
 
-    CompiledProgram(CompiledProgram&&) noexcept = default;
+    CompiledProgram(CompiledProgram&&) = delete;  // kernels of its steps know it
     CompiledProgram& operator=(CompiledProgram&&) = delete;
     ~CompiledProgram() {
         if (device_) device_->leave();
@@ -60,31 +60,31 @@ class CompiledProgram {
     bool sees_exchanges() const;
 
   private:
-    enum class Action {
-        compute,
-        talk,  // with servers
-        start,
-        wait,
-        exchange,
-        tree,
-        shares,
-        collect_rows,
-        exchange_rows,
-        number_batch,
-        average,
-        barrier
-    };
     /// One batch computes gradients, these are exchanged, the update reads them.
     enum class Phase { batch, exchange, update };
     /// The part of a step to run: all, the part of a single batch, or the rest.
     enum class Part : std::uint8_t { all, batch, rest };
 
+    /// The part of a bucket's reduction that is a step.
+    struct Reduction {
+        std::size_t bucket;
+        bool starts;
+        bool waits;
+    };
+
+    /// Who takes part in a step, and what it has to wait for.
+    struct StepTraits {
+        bool device_only = false;            // so that it may be part of a captured graph
+        bool exchanges = false;              // with other ranks or servers
+        bool sends_computed = false;         // other ranks receive at once what the device has computed
+        bool waits_for_device = false;       // before the step
+        std::optional<Reduction> reduction;  // which may be part of a captured graph, too
+    };
+
     struct Step {
-        Action action;
+        std::unique_ptr<kernels::Kernel> kernel;
         Phase phase;
-        std::size_t number;  // of the kernel or bucket
-        bool exchanges;      // with other ranks or servers
-        bool waits;          // for the device, before the step
+        StepTraits traits;
         OperatorTime time;
     };
 
@@ -93,6 +93,7 @@ class CompiledProgram {
         std::int64_t every;  // in steps
         std::function<void()> parameters;
         std::function<void()> state;  // averages the state without parameters
+        std::size_t step;             // the number of the step that averages
         std::int64_t steps_alone = 0;
         bool states_differ = false;
 
@@ -111,6 +112,12 @@ class CompiledProgram {
 
     void note_what_can_be_added(std::size_t second);
     void prepare(std::size_t second, bool overlap);
+    /// Adds the steps of the operators that are more than a kernel of the device. @return false for all
+    /// others
+    bool prepare_exchange(const Operator& op, std::size_t number, bool overlap);
+    void prepare_bucket(const Operator& op, bool starts, bool waits);
+    void prepare_tree(const Operator& op);
+    void prepare_batch_number(const Operator& op);
     void prepare_chain(const ElementChain& chain, Phase phase);
     void prepare_row_exchange(const Operator& op);
     void prepare_averages(const Operator& op);
@@ -119,22 +126,20 @@ class CompiledProgram {
     kernels::KernelArguments arguments_of(const Operator& op) const;
     void prepare_updates(std::size_t begin, std::size_t count);
     bool is_counted_by_updates(std::size_t number, std::size_t second);
-    void prepare_shares(std::size_t begin);
-    void add_step(Action action, Phase phase, std::size_t number, const Operator& op, bool waits = false);
-    void add_kernel(Action action, Phase phase, std::unique_ptr<kernels::Kernel> kernel, const Operator& op,
-                    bool waits = false);
+    void prepare_shares(const Operator& op, std::size_t begin);
+    void add_step(std::unique_ptr<kernels::Kernel> kernel, Phase phase, const StepTraits& traits,
+                  const Operator& op);
+    void add_kernel(std::unique_ptr<kernels::Kernel> kernel, Phase phase, const Operator& op);
     bool is_waited_for_at_once(std::size_t start) const;
     std::size_t run_of_updates(std::size_t begin) const;
     std::vector<kernels::KernelArguments> merged_updates(std::size_t begin, std::size_t count) const;
 
     static bool is_of(const Step& step, Part part);
     void run_part(Part part);
-    bool is_waited_for(const Step& step) const;
-    void run_timed(Step& step);
+    void run_timed(std::size_t number);
     void run_step(const Step& step);
     void run_captured(Part part);
     std::vector<Piece> captured(Part part);
-    static bool is_sum(const Step& step);
     void capture(const Step& step);
     void progress();
 
@@ -144,7 +149,6 @@ class CompiledProgram {
     std::unique_ptr<ComputeDevice> device_;
     ElementChains chains_;
     PlacedTensors tensors_;
-    std::vector<std::unique_ptr<kernels::Kernel>> kernels_;
     ShareUpdates shares_;
     std::map<std::size_t, std::size_t> counted_by_;  // by the first update: the increment that it includes
     std::vector<Step> steps_;
@@ -152,8 +156,7 @@ class CompiledProgram {
     std::optional<RowExchange> rows_;
     VirtualRanks batches_;  // those of this rank, among those of all ranks
     bool are_virtual_ = false;
-    bool rows_are_shared_ = false;         // sparse rows with one copy: each rank of a node updates its share
-    ComputeDevice::SetNumber set_number_;  // sets the batch number, if an operator reads it
+    bool rows_are_shared_ = false;  // sparse rows with one copy: each rank of a node updates its share
     std::optional<Averages> averages_;
     std::unique_ptr<GradientSums> sums_;  // over the batches since the last update
     int accumulated_ = 0;                 // number of such batches

@@ -16,6 +16,9 @@
 namespace dtrain {
 
 struct Executor::Content {
+    Content(Program program, State state, Communicator communicator, const ExecutorOptions& options)
+        : compiled(std::move(program), std::move(state), std::move(communicator), options) {}
+
     program::CompiledProgram compiled;
     std::set<std::string, std::less<>> fused;  // variables that the executor's passes removed
 };
@@ -50,10 +53,8 @@ Executor::Executor(const Program& program, State state, Communicator communicato
                                      why_no_bfloat16_products()));
     if (options.threads > 0) kernels::set_compute_threads(options.threads);
     for (const auto& name : options.keep) program.variable(name);
-    content_ = std::make_unique<Content>(
-        program::CompiledProgram(options.fuse ? fuse_activations(program, options.keep) : program,
-                                 std::move(state), std::move(communicator), options),
-        std::set<std::string, std::less<>>());
+    content_ = std::make_unique<Content>(options.fuse ? fuse_activations(program, options.keep) : program,
+                                         std::move(state), std::move(communicator), options);
     for (const auto& variable : program.variables())
         if (!content_->compiled.program().has(variable.name)) content_->fused.insert(variable.name);
 }

@@ -89,13 +89,12 @@ std::unique_ptr<GradientSums> GpuDevice::make_gradient_sums(std::span<float> gra
 }
 
 BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {
-    std::unique_ptr<StagedBuckets> staged;
-    if (communicator_.size() > 1 && !reaches_gpu_)
-        staged = std::make_unique<StagedBuckets>(gpu_, all_of(buckets));
+    std::optional<kernels::HostCopy> copies;
+    if (communicator_.size() > 1 && !reaches_gpu_) copies.emplace(gpu_, std::as_bytes(all_of(buckets)));
     // Warm-up with zeros: NCCL then need not set up anything for this length during a capture.
     if (runs_)
         for (const auto& bucket : buckets) communicator_.allreduce_sum(bucket);
-    return {communicator_, std::move(buckets), std::move(staged)};
+    return {communicator_, std::move(buckets), std::move(copies)};
 }
 
 RowExchange GpuDevice::make_row_exchange(Communicator communicator, TreeNode batches, int all,

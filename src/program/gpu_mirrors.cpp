@@ -3,16 +3,23 @@
 #include "program/gpu_mirrors.hpp"
 
 namespace dtrain::program {
+namespace {
+
+constexpr std::int64_t never = -1;
+
+}  // namespace
 
 TensorView GpuMirrors::of(const std::string& variable, const TensorView& device) {
-    auto& [memory, step] = mirrors_[variable];
-    if (!memory) memory = gpu_->allocate_host(device.bytes());
+    auto found = mirrors_.find(variable);
+    if (found == mirrors_.end())
+        found = mirrors_.emplace(variable, Mirror{.copy = {gpu_, device}, .step = never}).first;
+    auto& [copy, step] = found->second;
     if (step != steps_) {
-        gpu_->to_host(memory.get(), device.data, device.bytes());
-        gpu_->finish();
+        copy.download(device);
+        copy.finish();
         step = steps_;
     }
-    return {memory.get(), device.shape, device.type};
+    return copy.on_host(device);
 }
 
 }  // namespace dtrain::program

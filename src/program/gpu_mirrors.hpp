@@ -9,7 +9,7 @@
 
 #include <dtrain/tensor.hpp>
 
-#include "kernels/gpu.hpp"
+#include "kernels/host_copy.hpp"
 
 namespace dtrain::program {
 
@@ -26,8 +26,8 @@ class GpuMirrors {
 
   private:
     struct Mirror {
-        kernels::Gpu::Memory memory;
-        std::int64_t step = -1;
+        kernels::HostCopy copy;
+        std::int64_t step;
     };
 
     std::shared_ptr<kernels::Gpu> gpu_;

@@ -20,28 +20,23 @@ TensorView here_in(const State& state, const std::string& variable) {
 
 GpuServerKernels::Copy::Copy(std::shared_ptr<kernels::Gpu> gpu, std::shared_ptr<Clock> clock,
                              const TensorView& device)
-    : gpu_(std::move(gpu)),
-      clock_(std::move(clock)),
-      device_(device),
-      host_(gpu_->allocate_host(device.bytes())) {}
+    : clock_(std::move(clock)), device_(device), host_(std::move(gpu), device) {}
 
 void GpuServerKernels::Copy::wait_until_read() const {
     if (given_ < clock_->finished) return;
-    gpu_->finish();
+    host_.finish();
     ++clock_->finished;
 }
 
-void GpuServerKernels::Copy::give(const std::byte* from, std::size_t bytes) {
-    gpu_->to_gpu(static_cast<std::byte*>(device_.data) + (from - host_.get()), from, bytes);
+void GpuServerKernels::Copy::give(std::span<const float> written) {
+    const auto first = written.data() - on_host().as<float>().data();
+    host_.upload(device_.as<float>().subspan(static_cast<std::size_t>(first), written.size()));
     given_ = clock_->finished;
 }
 
-void GpuServerKernels::Copy::give(std::span<const float> written) {
-    give(reinterpret_cast<const std::byte*>(written.data()), written.size_bytes());
-}
-
 void GpuServerKernels::Copy::give_all() {
-    give(host_.get(), device_.bytes());
+    host_.upload(device_);
+    given_ = clock_->finished;
 }
 
 GpuServerKernels::GpuServerKernels(std::shared_ptr<kernels::Gpu> gpu, State state)

@@ -8,7 +8,7 @@
 
 #include <dtrain/executor.hpp>
 
-#include "kernels/gpu.hpp"
+#include "kernels/host_copy.hpp"
 #include "program/compute_device.hpp"
 #include "program/gpu_batches.hpp"
 
@@ -39,8 +39,8 @@ class GpuServerKernels {
       public:
         Copy(std::shared_ptr<kernels::Gpu> gpu, std::shared_ptr<Clock> clock, const TensorView& device);
 
-        TensorView on_host() const { return {host_.get(), device_.shape, device_.type}; }
-        void bring() const { gpu_->to_host(host_.get(), device_.data, device_.bytes()); }
+        TensorView on_host() const { return host_.on_host(device_); }
+        void bring() const { host_.download(device_); }
         /// Call it before writing to the host copy again.
         void wait_until_read() const;
         /// Uploads some of its elements.
@@ -48,12 +48,9 @@ class GpuServerKernels {
         void give_all();
 
       private:
-        void give(const std::byte* from, std::size_t bytes);
-
-        std::shared_ptr<kernels::Gpu> gpu_;
         std::shared_ptr<Clock> clock_;
         TensorView device_;
-        kernels::Gpu::Memory host_;
+        kernels::HostCopy host_;
         std::int64_t given_ = -1;  // time of the last upload on the clock
     };
     using Copies = std::vector<std::shared_ptr<Copy>>;

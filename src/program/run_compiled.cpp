@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -22,27 +21,22 @@ void CompiledProgram::run_part(Part part) {
     if (device_->captures() && !profiles_)
         run_captured(part);
     else
-        for (auto& step : steps_)
-            if (is_of(step, part)) run_timed(step);
+        for (std::size_t number = 0; number < steps_.size(); ++number)
+            if (is_of(steps_[number], part)) run_timed(number);
     device_->end_step();
 }
 
-// Whether other ranks immediately receive what the device has computed.
-bool CompiledProgram::is_waited_for(const Step& step) const {
-    return step.action == Action::start || step.action == Action::exchange ||
-           step.action == Action::average || (step.action == Action::tree && communicator_.size() > 1);
-}
-
-void CompiledProgram::run_timed(Step& step) {
-    if (step.action == Action::average && !averages_->count_step()) return;
-    if (!profiles_ && !step.exchanges) return run_step(step);
-    if (is_waited_for(step)) device_->before_exchange();
-    if (step.waits) device_->finish();
+void CompiledProgram::run_timed(std::size_t number) {
+    if (averages_ && averages_->step == number && !averages_->count_step()) return;
+    auto& step = steps_[number];
+    if (!profiles_ && !step.traits.exchanges) return run_step(step);
+    if (step.traits.sends_computed) device_->before_exchange();
+    if (step.traits.waits_for_device) device_->finish();
     const auto begin = Clock::now();
     run_step(step);
     if (profiles_) device_->finish();
     const auto took = Clock::now() - begin;
-    if (step.exchanges) exchange_time_ += took;
+    if (step.traits.exchanges) exchange_time_ += took;
     if (!profiles_) return;
     step.time.total += took;
     ++step.time.calls;
@@ -55,23 +49,21 @@ void CompiledProgram::run_captured(Part part) {
         if (piece.graph)
             piece.graph->run();
         else
-            run_timed(steps_[piece.step]);
+            run_timed(piece.step);
         progress();
     }
 }
 
-bool CompiledProgram::is_sum(const Step& step) {
-    return step.action == Action::start || step.action == Action::wait || step.action == Action::exchange;
-}
-
 bool CompiledProgram::sees_exchanges() const {
-    return profiles_ || !device_->captures_sums() || std::ranges::none_of(steps_, is_sum);
+    return profiles_ || !device_->captures_sums() ||
+           std::ranges::none_of(steps_, [](const Step& step) { return step.traits.reduction.has_value(); });
 }
 
 void CompiledProgram::capture(const Step& step) {
-    if (step.action == Action::compute) kernels_[step.number]->run();
-    if (step.action == Action::start || step.action == Action::exchange) buckets_.start_captured(step.number);
-    if (step.action == Action::wait || step.action == Action::exchange) buckets_.wait_captured(step.number);
+    const auto& reduction = step.traits.reduction;
+    if (!reduction) return step.kernel->run();
+    if (reduction->starts) buckets_.start_captured(reduction->bucket);
+    if (reduction->waits) buckets_.wait_captured(reduction->bucket);
 }
 
 // Captures consecutive steps that the device does alone, including reductions over ranks if the device
@@ -87,8 +79,8 @@ std::vector<CompiledProgram::Piece> CompiledProgram::captured(Part part) {
             for (const auto number : together) capture(steps_[number]);
             for (const auto bucket : started) buckets_.wait_captured(bucket);
         };
-        const bool sums =
-            std::ranges::any_of(together, [&](std::size_t number) { return is_sum(steps_[number]); });
+        const bool sums = std::ranges::any_of(
+            together, [&](std::size_t number) { return steps_[number].traits.reduction.has_value(); });
         pieces.push_back({sums ? device_->captured_with_sums(give) : device_->captured(give)});
         together.clear();
         started.clear();
@@ -96,15 +88,14 @@ std::vector<CompiledProgram::Piece> CompiledProgram::captured(Part part) {
     for (std::size_t number = 0; number < steps_.size(); ++number) {
         const auto& step = steps_[number];
         if (!is_of(step, part)) continue;
-        const bool is_captured_sum = device_->captures_sums() && is_sum(step);
-        if (!is_captured_sum && step.action != Action::compute) {
+        const auto reduction = device_->captures_sums() ? step.traits.reduction : std::nullopt;
+        if (!reduction && !step.traits.device_only) {
             end_piece();
             pieces.push_back({nullptr, number});
             continue;
         }
-        if (is_captured_sum && step.action == Action::start) started.insert(step.number);
-        const bool was_waited_for =
-            is_captured_sum && step.action == Action::wait && started.erase(step.number) == 0;
+        if (reduction && reduction->starts && !reduction->waits) started.insert(reduction->bucket);
+        const bool was_waited_for = reduction && !reduction->starts && started.erase(reduction->bucket) == 0;
         if (!was_waited_for) together.push_back(number);
     }
     end_piece();
@@ -112,47 +103,8 @@ std::vector<CompiledProgram::Piece> CompiledProgram::captured(Part part) {
 }
 
 void CompiledProgram::run_step(const Step& step) {
-    switch (step.action) {
-        case Action::compute:
-        case Action::talk:
-            kernels_[step.number]->run();
-            progress();
-            break;
-        case Action::start:
-            buckets_.start(step.number);
-            break;
-        case Action::wait:
-            buckets_.wait(step.number);
-            break;
-        case Action::exchange:
-            buckets_.add(step.number);
-            break;
-        case Action::shares:
-            communicator_.reduce_shares(
-                tensors_.exchanged(),
-                [this](std::size_t first, std::span<float> sums) { shares_.run(first, sums.size()); });
-            break;
-        case Action::tree:
-            tree_->finish();
-            break;
-        case Action::collect_rows:
-            if (accumulated_ == 0) rows_->start();  // the last step may have failed
-            rows_->collect();
-            break;
-        case Action::exchange_rows:
-            rows_->finish();
-            break;
-        case Action::number_batch:
-            set_number_(batches_.begin + accumulated_);
-            break;
-        case Action::average:
-            averages_->parameters();
-            averages_->steps_alone = 0;
-            break;
-        case Action::barrier:
-            communicator_.barrier();
-            break;
-    }
+    step.kernel->run();
+    progress();
 }
 
 void CompiledProgram::progress() {
@@ -203,7 +155,7 @@ void CompiledProgram::update() {
 void CompiledProgram::average_state() {
     if (!averages_ || !averages_->states_differ) return;
     device_->begin_step({.data = false, .writes_state = true});
-    auto& time = std::ranges::find(steps_, Action::average, &Step::action)->time;
+    auto& time = steps_[averages_->step].time;
     const auto begin = Clock::now();
     if (averages_->steps_alone > 0) averages_->parameters();
     averages_->state();

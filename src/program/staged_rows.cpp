@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/staged_rows.hpp"
 
-#include <type_traits>
 #include <utility>
 
 namespace dtrain::program {
@@ -10,26 +9,25 @@ namespace dtrain::program {
 StagedRows::StagedRows(std::shared_ptr<kernels::Gpu> gpu, const std::vector<ExchangedRows>& device)
     : gpu_(std::move(gpu)) {
     for (const auto& [gradient, made_rows, made, rows, values] : device)
-        host_.push_back({gradient, copied(made_rows, made_), copied(made, made_), copied(rows, sums_),
-                         copied(values, sums_)});
+        host_.push_back(
+            {gradient, add(made_rows, made_rows_), add(made, made_), add(rows, rows_), add(values, values_)});
 }
 
 template <class Value>
-std::span<Value> StagedRows::copied(std::span<Value> device, std::vector<Copy>& copies) {
-    using Written = std::remove_const_t<Value>;
-    memory_.push_back(gpu_->allocate_host(device.size_bytes()));
-    auto* const host = memory_.back().get();
-    copies.push_back({const_cast<Written*>(device.data()), host, device.size_bytes()});
-    return {reinterpret_cast<Written*>(host), device.size()};
+std::span<std::remove_const_t<Value>> StagedRows::add(std::span<Value> device, AllCopied<Value>& all) {
+    all.push_back({device, {gpu_, std::as_bytes(device)}});
+    return all.back().host.on_host(device);
 }
 
 void StagedRows::take() {
-    for (const auto& [device, host, bytes] : made_) gpu_->to_host(host, device, bytes);
+    for (const auto& [device, host] : made_rows_) host.download(device);
+    for (const auto& [device, host] : made_) host.download(device);
     gpu_->finish();
 }
 
 void StagedRows::give_back() {
-    for (const auto& [device, host, bytes] : sums_) gpu_->to_gpu(device, host, bytes);
+    for (const auto& [device, host] : rows_) host.upload(device);
+    for (const auto& [device, host] : values_) host.upload(device);
 }
 
 }  // namespace dtrain::program

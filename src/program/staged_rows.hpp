@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
-#include "kernels/gpu.hpp"
+#include "kernels/host_copy.hpp"
 #include "program/exchanged_rows.hpp"
 
 namespace dtrain::program {
@@ -25,19 +27,22 @@ class StagedRows {
     void give_back();
 
   private:
-    struct Copy {
-        void* device;
-        void* host;
-        std::size_t bytes;
+    template <class Value>
+    struct Copied {
+        std::span<Value> device;
+        kernels::HostCopy host;
     };
+    template <class Value>
+    using AllCopied = std::vector<Copied<Value>>;
 
     template <class Value>
-    std::span<Value> copied(std::span<Value> device, std::vector<Copy>& copies);
+    std::span<std::remove_const_t<Value>> add(std::span<Value> device, AllCopied<Value>& all);
 
     std::shared_ptr<kernels::Gpu> gpu_;
-    std::vector<kernels::Gpu::Memory> memory_;
-    std::vector<Copy> made_;
-    std::vector<Copy> sums_;
+    AllCopied<const std::int64_t> made_rows_;
+    AllCopied<const float> made_;
+    AllCopied<std::int64_t> rows_;
+    AllCopied<float> values_;
     std::vector<ExchangedRows> host_;
 };
 
