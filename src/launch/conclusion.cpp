@@ -89,6 +89,7 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
                   .killed_at_once = ended.killed_at_once,
                   .engine_text = ended.engine_text,
                   .restarts = restarts_,
+                  .reported_hangs = ended.reported_hangs,
                   .machine = host_name(),
                   .machine_info = join(machine_info, "; ")};
     if (!ended.hung.empty()) {

@@ -16,6 +16,7 @@ std::string state_of(const TimedOperation& operation) {
     if (operation.took) return fmt::format("took {:.3f} ms", Milliseconds(*operation.took).count());
     if (const auto waited = operation.operation.waited)
         return fmt::format("goes on, waited for since {:.2f} s", Seconds(*waited).count());
+    if (operation.operation.has_ended) return "has ended";
     return "goes on";
 }
 

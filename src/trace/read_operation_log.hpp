@@ -29,7 +29,7 @@ std::optional<ProcessOperations> read_operation_log(const std::filesystem::path&
 struct TimedOperation {
     Operation operation;
     std::chrono::nanoseconds age{0};                    ///< since it began
-    std::optional<std::chrono::nanoseconds> took = {};  ///< none: it goes on
+    std::optional<std::chrono::nanoseconds> took = {};  ///< none: it goes on, or nobody has noted its end
 };
 
 /// All operations that are still in a process's file, the oldest first; none if the file is no log.

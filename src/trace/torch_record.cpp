@@ -108,6 +108,7 @@ struct DumpEntry {
     std::uint64_t of_group = 0;  ///< number among the group's collectives, or among its messages
     Operation operation = {};
     nanoseconds created{0};
+    std::optional<nanoseconds> took = {};
     bool is_of_device = false;  ///< NCCL's: a GPU waits for it, whatever the program's threads do
 };
 
@@ -161,6 +162,9 @@ DumpEntry entry_of_dump(const json& fields, const Ranks& ranks_of_groups) {
     // gloo's never become "completed"; one of NCCL that is retired without that has timed out.
     operation.has_ended = fields.at("state").get<std::string>() == "completed" ||
                           (!entry.is_of_device && fields.at("retired").get<bool>());
+    if (const auto ended = fields.find("time_discovered_completed_ns");
+        operation.has_ended && ended != fields.end() && ended->is_number())
+        entry.took = nanoseconds(ended->get<std::int64_t>()) - entry.created;
     if (is_message) {
         const auto ranks = ranks_of_groups.find(entry.group);
         read_message(operation, ranks == ranks_of_groups.end() ? std::vector<int>() : ranks->second);
@@ -275,6 +279,9 @@ std::optional<TorchRecord> read_torch_record(std::string_view text, nanoseconds 
         }
         std::ranges::stable_sort(entries, {}, &DumpEntry::created);
         note_waits(entries, stack, now);
+        for (const auto& entry : entries)
+            record.all.push_back(
+                {.operation = entry.operation, .age = now - entry.created, .took = entry.took});
         RecentOperations<std::string> recent;
         for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
             if (auto& operation = entry->operation; recent.wants(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/rank_state.hpp"
+#include "trace/read_operation_log.hpp"
 
 namespace dtrain::trace {
 
@@ -17,6 +18,7 @@ struct TorchRecord {
     std::string stacks = {};  ///< of its threads, as py-spy prints them
     std::vector<Group> groups = {};
     std::vector<Operation> operations = {};  ///< as in RankState
+    std::vector<TimedOperation> all = {};    ///< the oldest first
 };
 
 /// Reads the answer of dtrain's Python package (python/dtrain/_torch_records.py): JSON with "stacks",

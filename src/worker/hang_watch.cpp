@@ -36,9 +36,9 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
     if (!where_ && !collection_) {
         if (!options_.operations_file.empty())
             problem_ = dump_operations(options_.operations, options_.operations_file, options_.mode);
-        collection_ =
-            std::make_unique<StackCollection>(most_informative_first(guard, program), options_.stacks_file,
-                                              options_.mode, options_.environment, options_.operations);
+        collection_ = std::make_unique<StackCollection>(
+            most_informative_first(guard, program), options_.stacks_file, options_.mode, options_.environment,
+            options_.operations, options_.operations_file);
     }
     const bool collected = collection_done();
     if (!where_ || !(polled || collected)) return std::nullopt;

@@ -17,15 +17,18 @@ namespace {
 
 constexpr const char* none = "this program records no operations\n";
 
+std::string time_now() {
+    return fmt::format(
+        "{:%F %T}", fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
 std::string listing_of(const std::filesystem::path& operations) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     std::string out;
     if (operations.empty()) return none;
     for (const auto& file : trace::operation_logs_of(operations))
-        out += fmt::format(
-            "process {}, at {:%F %T}:\n{}", file.stem().string(),
-            fmt::localtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())),
-            trace::operation_listing(trace::operations_in_log(file, now)));
+        out += fmt::format("process {}, at {}:\n{}", file.stem().string(), time_now(),
+                           trace::operation_listing(trace::operations_in_log(file, now)));
     return out.empty() ? none : out;
 }
 
@@ -39,6 +42,18 @@ std::string dump_operations(const std::filesystem::path& operations, const std::
     } catch (const std::system_error& error) {
         return error.what();
     }
+}
+
+void append_torch_operations(const std::map<pid_t, trace::TorchRecord>& records,
+                             const std::filesystem::path& file, mode_t mode) {
+    std::string out;
+    for (const auto& [pid, record] : records)
+        if (!record.all.empty())
+            out += fmt::format("process {}, as torch has recorded it, at {}:\n{}", pid, time_now(),
+                               trace::operation_listing(record.all));
+    if (out.empty()) return;
+    const auto before = read_file(file).value_or("");
+    replace_file_without_sync(file, (before == none ? "" : before) + out, mode);
 }
 
 }  // namespace dtrain::worker

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <sys/types.h>
+
+#include "trace/torch_record.hpp"
 
 namespace dtrain::worker {
 
@@ -13,5 +16,9 @@ namespace dtrain::worker {
 /// @returns why the file could not be written; "": it was
 std::string dump_operations(const std::filesystem::path& operations, const std::filesystem::path& file,
                             mode_t mode);
+
+/// Appends what torch has recorded in a rank's processes to that file. @throws std::system_error
+void append_torch_operations(const std::map<pid_t, trace::TorchRecord>& records,
+                             const std::filesystem::path& file, mode_t mode);
 
 }  // namespace dtrain::worker

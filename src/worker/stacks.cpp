@@ -22,6 +22,7 @@
 #include "trace/stack_reading.hpp"
 #include "worker/held_process.hpp"
 #include "worker/log_policy.hpp"
+#include "worker/operation_dump.hpp"
 #include "worker/torch_records.hpp"
 
 namespace dtrain::worker {
@@ -150,11 +151,12 @@ std::string records_line(const std::map<pid_t, trace::TorchRecord>& records) {
 /// Runs in the child process. Returns the lines that the worker reads: whether the process is stopped, what
 /// holds it, the top, what torch has recorded, then the calls.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
-                    const Environment& environment, const fs::path& operations) {
+                    const Environment& environment, const fs::path& operations, const fs::path& listing) {
     // The folder was checked when the log was opened.
     const auto out =
         try_open_log(file, {.mode = mode, .overwrite = true, .max_size = {}, .folders = LogFolders::any});
     auto records = torch_records(operations, processes, torch_limit);
+    if (!listing.empty()) append_torch_operations(records, listing, mode);
     const auto tools_until = Clock::now() + all_tools_limit;
     std::string summary;
     const auto held_by = processes.empty() ? "" : what_holds(processes.front());
@@ -198,7 +200,7 @@ std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
 }
 
 StackCollection::StackCollection(std::vector<pid_t> processes, fs::path file, mode_t mode,
-                                 Environment environment, fs::path operations) {
+                                 Environment environment, fs::path operations, fs::path listing) {
     auto answer = Pipe::open();
     const pid_t parent = ::getpid();
     child_ = ::fork();
@@ -209,7 +211,8 @@ StackCollection::StackCollection(std::vector<pid_t> processes, fs::path file, mo
         ::prctl(PR_SET_NAME, "dtrain-stacks");
         answer.read_end.reset();
         try {
-            write_all(answer.write_end.get(), collect(processes, file, mode, environment, operations));
+            write_all(answer.write_end.get(),
+                      collect(processes, file, mode, environment, operations, listing));
         } catch (const std::exception&) {
             ::_exit(1);
         }

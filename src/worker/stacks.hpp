@@ -50,8 +50,10 @@ class StackCollection {
   public:
     /// @param processes most relevant first
     /// @param operations folder of the program's operation logs; "": it has none
+    /// @param listing file to which all that torch has recorded is appended; "": there is none
     StackCollection(std::vector<pid_t> processes, std::filesystem::path file, mode_t mode,
-                    Environment environment, std::filesystem::path operations = {});
+                    Environment environment, std::filesystem::path operations = {},
+                    std::filesystem::path listing = {});
     StackCollection(const StackCollection&) = delete;
     StackCollection& operator=(const StackCollection&) = delete;
     /// Ends the collection if it is still running.

@@ -90,6 +90,23 @@ def test_on_gloo_without_debuggers(torch, job, tmp_path, kind):
     check(job, torch, kind, "gloo", OF_FLIGHT_RECORDER[kind], tools=tools, PYTHONPATH=as_installed(tmp_path / "site"))
 
 
+def test_what_gloo_was_called_for_can_be_dumped(torch, job, tmp_path):
+    if not records_gloo(torch):
+        pytest.skip("this torch does not record gloo's operations")
+    child = job.start(jobs.LAUNCH, "--quiet", "--nproc_per_node", 3, "--hang-timeout", 3, "--on-hang", "dump", SCRIPTS / "torch_hangs.py",
+                      "evaluates", "gloo", env={**ENVIRONMENT, "PATH": f"{os.path.dirname(torch.python)}{os.pathsep}{os.environ['PATH']}",
+                                                "PYTHONPATH": as_installed(tmp_path / "site")})
+    files = [job.folder / f"log/workerlog.{rank}.operations" for rank in range(3)]
+    job.wait_until(lambda: all(file.exists() and "of default_pg" in file.read_text() for file in files), timeout=120)
+    child.terminate()
+    child.communicate(timeout=60)
+    line = r"all_reduce \d+ \(float32 x \d+\) of default_pg at torch_hangs.py:\d+: began \S+ s ago, "
+    for file in files:
+        head, *lines = file.read_text().splitlines()
+        assert re.fullmatch(r"process \d+, as torch has recorded it, at \S+ \S+:", head), head
+        assert re.match(line + ("has ended" if file == files[2] else "goes on, waited for since"), lines[-1]), lines
+
+
 @pytest.mark.parametrize("kind", OF_STACKS)
 def test_on_gloo_by_stacks(torch, job, tmp_path, kind):
     if not os.path.exists(os.path.join(os.path.dirname(os.path.abspath(torch.python)), "py-spy")):

@@ -165,8 +165,10 @@ def test_a_job_that_goes_on_after_all_says_so(job, hang):
     words, env = hang
     job.script("job.py", "import time, dtrain\ncomm = dtrain.init()\n"
                          "if comm.rank == 2: time.sleep(8)\ncomm.barrier()\ntime.sleep(2)\n")
-    done = job.launch(*words("", "--hang-timeout", "1", "--on-hang", "report"), env=env)
+    done = job.launch(*words("", "--hang-timeout", "1", "--on-hang", "report", "--report", "report.json"), env=env)
     assert done.returncode == 0, done.stderr
+    told = json.loads((job.folder / "report.json").read_text())["reported_hangs"][0]
+    assert told["culprits"] == [2] and told["cause"] == "absent" and 1 < told["seconds"] < 8 and told["text"] in done.stderr, told
     hangs, goes_on = (done.stderr.index(text) for text in ("the job hangs: rank 2 on ", "the job goes on, "))
     assert hangs < goes_on, done.stderr
 

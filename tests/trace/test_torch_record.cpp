@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "trace/hang_diagnosis.hpp"
+#include "trace/operation_listing.hpp"
 #include "trace/torch_record.hpp"
 
 namespace dtrain::trace {
@@ -43,6 +44,7 @@ struct Call {
     std::string group = R"(["0", "default_pg"])";
     std::string output_sizes = "[[8]]";
     bool is_retired = false;
+    std::string ended = "null";
 };
 
 /// An answer whose main thread is at train.py:30, outside of torch.
@@ -52,11 +54,11 @@ std::string answer(const std::vector<Call>& calls, const std::string& waiting = 
         entries += fmt::format(
             R"({}{{"process_group": {}, "collective_seq_id": {}, "p2p_seq_id": {}, "is_p2p": {}, "profiling_name": "{}", )"
             R"("time_created_ns": {}, "input_sizes": {}, "input_dtypes": ["BFloat16"], "output_sizes": {}, )"
-            R"("output_dtypes": ["BFloat16"], "state": "{}", "retired": {}}})",
+            R"("output_dtypes": ["BFloat16"], "state": "{}", "retired": {}, "time_discovered_completed_ns": {}}})",
             entries.empty() ? "" : ", ", call.group, call.is_message ? 0 : call.number,
             call.is_message ? call.number : 0, call.is_message, call.title,
             1'795'734'286'000'000'000 + call.number, call.sizes, call.output_sizes, call.state,
-            call.is_retired);
+            call.is_retired, call.ended);
     return fmt::format(
         R"({{"stacks": "Thread 1: \"MainThread\"\n    step (train.py:30)\n", "waiting": {}, "dumps": [{{"version": "2.4",)"
         R"( "pg_config": {{"0": {{"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2]"}}, )"
@@ -94,6 +96,16 @@ TEST(TorchRecord, HasWhatGlooWasCalledFor) {
                                                          .peer = 2,
                                                          .waited = 3000ms}));
     EXPECT_THAT(record.stacks, HasSubstr("    <module> (train.py:21)\n"));
+}
+
+TEST(TorchRecord, AllThatIsInTheDumpCanBeListed) {
+    EXPECT_EQ(operation_listing(record_of(of_gloo).all),
+              "all_reduce 1 (float32 x 1000) of default_pg at train.py:18: began 3.211 s ago, has ended\n"
+              "barrier 1 of pair (group 1) at train.py:19: began 3.210 s ago, has ended\n"
+              "broadcast 2 (float32 x 1000) of default_pg at train.py:21: began 3.000 s ago, goes on, waited "
+              "for since 3.00 s\n");
+    EXPECT_EQ(operation_listing(record_of(answer({{.number = 2, .ended = "1795734286500000002"}})).all),
+              "all_reduce 2 (bfloat16 x 8) of default_pg: began 4.000 s ago, took 500.000 ms\n");
 }
 
 TEST(TorchRecord, HasAMessageOfGlooFromTheCallThatIsBlocked) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,6 +16,14 @@ namespace dtrain::launch {
 
 /// Exit status of a job that was stopped because it hung; the same as that of timeout(1).
 inline constexpr int status_hung = 124;
+
+/// A hang of which the user was told while the job went on.
+struct ReportedHang {
+    std::string text;                ///< what was told
+    trace::HangDiagnosis diagnosis;  ///< what the ranks' states told
+    std::int64_t time_us = 0;        ///< microseconds since 1970
+    std::optional<double> seconds;   ///< from then on; none: the job did not go on
+};
 
 /// What the ranks' states tell about a hang. Pure.
 /// @param hung the last idle event of each rank that had not ended

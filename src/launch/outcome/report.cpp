@@ -319,9 +319,14 @@ FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
         *text = secrets.hidden_in(*text);
     for (auto* lines : {&report.hints, &report.ending.stop_details})
         for (auto& line : *lines) line = secrets.hidden_in(line);
-    if (auto& hang = report.ending.hang) {
-        hang->culprit = secrets.hidden_in(hang->culprit);
-        for (auto& line : hang->waiting) line = secrets.hidden_in(line);
+    const auto hide_in = [&](trace::HangDiagnosis& hang) {
+        hang.culprit = secrets.hidden_in(hang.culprit);
+        for (auto& line : hang.waiting) line = secrets.hidden_in(line);
+    };
+    if (auto& hang = report.ending.hang) hide_in(*hang);
+    for (auto& hang : report.ending.reported_hangs) {
+        hang.text = secrets.hidden_in(hang.text);
+        hide_in(hang.diagnosis);
     }
     for (auto* ends : {&report.failed, &report.stopped, &report.silent})
         for (auto& end : *ends) {

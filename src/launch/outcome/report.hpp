@@ -10,6 +10,7 @@
 #include "base/rank_error.hpp"
 #include "base/redact.hpp"
 #include "base/subprocess.hpp"
+#include "launch/outcome/hang_report.hpp"
 #include "launch/outcome/job_state.hpp"
 #include "trace/hang_diagnosis.hpp"
 
@@ -46,7 +47,8 @@ struct Ending {
     std::string stop_reason;      ///< why dtrain-launch stopped a job without a failed rank: "it hangs"
     std::vector<std::string> stop_details;     ///< details of the reason, one per line
     int stop_status = 1;                       ///< the exit status in that case
-    std::optional<trace::HangDiagnosis> hang;  ///< if it hung: what the ranks' states tell
+    std::optional<trace::HangDiagnosis> hang;  ///< if it was stopped as it hung: what the ranks' states tell
+    std::vector<ReportedHang> reported_hangs;  ///< those for which it was not stopped
     std::string lost_node;                     ///< the node that no longer responded
     std::string lost_because;                  ///< the reason, if known; else ""
     std::string machine;                       ///< host name of the machine where dtrain-launch runs

@@ -159,6 +159,13 @@ void append_roles(std::string& out, const std::vector<FailureReport::Role>& role
     out += '}';
 }
 
+void add_hang(Members& members, const trace::HangDiagnosis& hang) {
+    members.text("cause", trace::name_of(hang.cause));
+    members.numbers("culprits", hang.culprits);
+    members.text("culprit", hang.culprit);
+    members.texts("waiting", hang.waiting);
+}
+
 void append_hang(std::string& out, const std::optional<trace::HangDiagnosis>& hang) {
     if (!hang) {
         out += "null";
@@ -166,11 +173,22 @@ void append_hang(std::string& out, const std::optional<trace::HangDiagnosis>& ha
     }
     out += '{';
     Members members(out, ", ");
-    members.text("cause", trace::name_of(hang->cause));
-    members.numbers("culprits", hang->culprits);
-    members.text("culprit", hang->culprit);
-    members.texts("waiting", hang->waiting);
+    add_hang(members, *hang);
     out += '}';
+}
+
+void append_reported_hangs(std::string& out, const std::vector<ReportedHang>& hangs) {
+    out += '[';
+    for (const auto& hang : hangs) {
+        out += &hang == hangs.data() ? "\n    {" : ",\n    {";
+        Members members(out, ", ");
+        members.number("time", static_cast<double>(hang.time_us) / 1e6);
+        members.number_or_null("seconds", hang.seconds);
+        members.text("text", hang.text);
+        add_hang(members, hang.diagnosis);
+        out += '}';
+    }
+    out += hangs.empty() ? "]" : "\n  ]";
 }
 
 void append_engine(std::string& out, const FailureReport& report) {
@@ -196,6 +214,7 @@ std::string report_json(const FailureReport& report) {
     members.text_or_null("stop_reason", report.ending.stop_reason);
     members.texts("stop_details", report.ending.stop_details);
     append_hang(members.value_of("hang"), report.ending.hang);
+    append_reported_hangs(members.value_of("reported_hangs"), report.ending.reported_hangs);
     members.text_or_null("lost_node", report.lost_node);
     members.text_or_null("not_started", report.not_started);
     append_cause(members.value_of("cause"), report);

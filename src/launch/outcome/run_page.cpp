@@ -127,6 +127,11 @@ void add_start(report::Run& run, int number, const JobState& job, const FailureR
             events.push_back({span.end, fmt::format("rank {}: {}", rank, span.text), true});
         run.spans.push_back(std::move(span));
     }
+    for (const auto& hang : report.ending.reported_hangs) {
+        const auto told = since_began(hang.time_us);
+        events.push_back({told, hang.text, true});
+        if (hang.seconds) events.push_back({told + *hang.seconds, "the job goes on", false});
+    }
     run.gpus.clear();
     for (int rank = 0; rank < job.size(); ++rank)
         if (const auto gpus = report::gpus_of_text(rank, job.gpus_of(rank))) run.gpus.push_back(*gpus);

@@ -19,6 +19,7 @@
 #include "base/log.hpp"
 #include "base/process_tree.hpp"
 #include "base/signals.hpp"
+#include "base/wall_clock.hpp"
 #include "cluster/command.hpp"
 #include "launch/jobs/control_socket.hpp"
 #include "launch/jobs/job_metrics.hpp"
@@ -130,12 +131,18 @@ class Watch {
     }
     void operator()(const ReportHang& report) {
         status_.clear();
-        log_warning("{}", hang_warning(report.hung, diagnose(result_.job, report.hung)));
+        const auto diagnosis = diagnose(result_.job, report.hung);
+        result_.reported_hangs.push_back({.text = hang_warning(report.hung, diagnosis),
+                                          .diagnosis = diagnosis,
+                                          .time_us = now_us(),
+                                          .seconds = std::nullopt});
+        log_warning("{}", result_.reported_hangs.back().text);
     }
     void operator()(const ReportEndOfHang& end) {
         status_.clear();
-        log_warning("the job goes on, {:.1f} s after it was said to hang",
-                    std::chrono::duration<double>(end.lasted).count());
+        const auto seconds = std::chrono::duration<double>(end.lasted).count();
+        result_.reported_hangs.back().seconds = seconds;
+        log_warning("the job goes on, {:.1f} s after it was said to hang", seconds);
     }
     void operator()(const WriteKeepalive&) {
         write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));

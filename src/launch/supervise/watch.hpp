@@ -13,6 +13,7 @@
 
 #include "base/subprocess.hpp"
 #include "launch/backend/rank_control.hpp"
+#include "launch/outcome/hang_report.hpp"
 #include "launch/outcome/job_state.hpp"
 #include "launch/supervise/supervisor.hpp"
 
@@ -63,6 +64,7 @@ struct Watched {
     std::string engine_text;         ///< messages of the launch backend itself
     /// If the job was stopped because all remaining ranks were idle: their last events.
     std::vector<cluster::Event> hung;
+    std::vector<ReportedHang> reported_hangs;  ///< while it went on
     std::optional<int> lost;   ///< if the job was stopped because a node was lost: a rank of that node
     std::string lost_because;  ///< the reason, if the link to its launcher tells; else ""
 };

@@ -866,14 +866,17 @@ TEST(Redacted, NoSecretIsLeftAnywhere) {
     const std::string log =
         "api_key=abc\n  File \"a.py\", line 1\n    f()\nValueError: hf_xyz123 is no key\n";
     const KnownSecrets secrets(Environment{{"HF_TOKEN", "hf_xyz123"}}, {});
-    const auto report =
-        redacted(examined(job,
-                          {.engine_text = "hf_xyz123\n",
-                           .stop_reason = "hf_xyz123",
-                           .stop_details = {"hf_xyz123"},
-                           .hang = trace::HangDiagnosis{.culprit = "hf_xyz123", .waiting = {"hf_xyz123"}}},
-                          {{0, log}, {1, log}}),
-                 secrets);
+    const auto report = redacted(
+        examined(
+            job,
+            {.engine_text = "hf_xyz123\n",
+             .stop_reason = "hf_xyz123",
+             .stop_details = {"hf_xyz123"},
+             .hang = trace::HangDiagnosis{.culprit = "hf_xyz123", .waiting = {"hf_xyz123"}},
+             .reported_hangs =
+                 {{.text = "hf_xyz123", .diagnosis = {.culprit = "hf_xyz123"}, .time_us = 0, .seconds = {}}}},
+            {{0, log}, {1, log}}),
+        secrets);
     for (const auto& shown : {report_text(report), report_json(report)})
         EXPECT_THAT(shown, AllOf(Not(HasSubstr("hf_xyz123")), Not(HasSubstr("abc")),
                                  HasSubstr("ValueError: *** is no key"), HasSubstr("api_key=***")));
@@ -890,6 +893,25 @@ TEST(Json, NamesTheCulpritOfAHang) {
                                                {"culprits", {1, 2}},
                                                {"culprit", "ranks [1,2]"},
                                                {"waiting", {"rank 0 waits"}}}));
+}
+
+TEST(Json, HasHangsForWhichTheJobWasNotStopped) {
+    Ending ending;
+    const trace::HangDiagnosis diagnosis{.cause = trace::HangDiagnosis::Cause::absent,
+                                         .culprits = {2},
+                                         .culprit = "rank 2",
+                                         .waiting = {"ranks [0,1] wait"}};
+    ending.reported_hangs = {
+        {.text = "it hangs", .diagnosis = diagnosis, .time_us = 2'500'000, .seconds = 1.5},
+        {.text = "again", .diagnosis = {}, .time_us = 9'000'000, .seconds = {}}};
+    const auto json = nlohmann::json::parse(
+        report_json(examined(job_of(1, {ended(Kind::done, 0, 10)}), ending, {}, trainers(1))));
+    EXPECT_EQ(json.at("outcome"), "done");
+    EXPECT_EQ(json.at("reported_hangs"),
+              nlohmann::json::parse(R"([{"time": 2.5, "seconds": 1.5, "text": "it hangs", "cause": "absent",
+                                         "culprits": [2], "culprit": "rank 2", "waiting": ["ranks [0,1] wait"]},
+                                        {"time": 9.0, "seconds": null, "text": "again", "cause": "unknown",
+                                         "culprits": [], "culprit": "", "waiting": []}])"));
 }
 
 TEST(Json, SaysTheSameForPrograms) {
@@ -931,6 +953,7 @@ TEST(Json, SaysTheSameForPrograms) {
         {"stop_reason", nullptr},
         {"stop_details", nlohmann::json::array()},
         {"hang", nullptr},
+        {"reported_hangs", nlohmann::json::array()},
         {"lost_node", nullptr},
         {"not_started", nullptr},
         {"cause", cause},

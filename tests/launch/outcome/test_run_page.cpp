@@ -51,6 +51,22 @@ TEST(RunPage, ADoneJobHasALifeOfEachRank) {
     EXPECT_EQ(run.spans[1], (report::RankSpan{1, 1, 2, 6, "done", "done"}));
 }
 
+TEST(RunPage, AHangThatWasOnlyReportedIsAnEventAndSoIsItsEnd) {
+    JobState job(1);
+    job.take(event_at(Event::Kind::started, 0, 1));
+    job.take(event_at(Event::Kind::done, 0, 9));
+    Ending ending;
+    ending.reported_hangs = {{.text = "the job hangs: rank 0 sleeps",
+                              .diagnosis = {},
+                              .time_us = static_cast<std::int64_t>((began + 4) * 1e6),
+                              .seconds = 2.5}};
+    const auto run = after(job, ending, {.title = "t", .began = began}, 1, 10);
+    EXPECT_EQ(run.outcome, "done");
+    EXPECT_THAT(run.events, testing::ElementsAre(report::RunEvent{4, "the job hangs: rank 0 sleeps", true},
+                                                 report::RunEvent{6.5, "the job goes on", false},
+                                                 report::RunEvent{10, "the job is done", false}));
+}
+
 TEST(RunPage, AFailureNamesRankNodeAndReason) {
     JobState job(2);
     for (int rank : {0, 1}) job.take(event_at(Event::Kind::started, rank, 1));
