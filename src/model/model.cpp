@@ -47,6 +47,16 @@ void warn_that_it_trains_alone(const ModelOptions& options) {
         environment);
 }
 
+/// Else the servers that the launcher started would train as the others do, without a word.
+void check_that_this_rank_trains(const ModelOptions& options) {
+    const bool is_server =
+        Environment::of_this_process().get_or("TRAINING_ROLE", "") == "PSERVER" && !options.trains_alone;
+    if (!is_server || options.servers || comm::is_default(options.communicator)) return;
+    throw UsageError(
+        "this rank is a parameter server of the job (TRAINING_ROLE is PSERVER), and its Model would train like "
+        "those of the workers: set ModelOptions::servers, or start the job without --server_num");
+}
+
 std::vector<std::string> measure_names(const model::Learner& learner, bool evaluates) {
     std::vector<std::string> names{"loss"};
     for (auto& metric : learner.metric_names()) names.push_back(std::move(metric));
@@ -92,6 +102,7 @@ std::vector<EpochRecord> Model::fit(const Samples& train, const FitOptions& opti
     together(ranks, [&] {
         if (options.epochs < 0)
             throw UsageError(fmt::format("epochs is {}; it must be 0 or more", options.epochs));
+        check_that_this_rank_trains(learner.options());
     });
     learner.check(train, Fed::all, options.batch_size);
     if (options.eval) learner.check(*options.eval, Fed::all, options.batch_size);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 
@@ -65,6 +66,17 @@ TEST(ModelRanks, LearnWhatOneProcessLearns) {
     ASSERT_EQ(mine.shape, others.shape);
     for (std::size_t i = 0; i < mine.values.size(); ++i)
         ASSERT_NEAR(mine.values[i], others.values[i], 1e-4) << i;
+}
+
+TEST(ModelRanks, ARankThatServesDoesNotTrainWithoutServers) {
+    const auto data = three_classes(8);
+    auto model = prepared_model({.communicator = test_world()}, Sgd{0.2});
+    if (test_world().rank() == 0) ::setenv("TRAINING_ROLE", "PSERVER", 1);
+    const auto message = tests::message_of<Error>([&] { model.fit(data, {.epochs = 1, .batch_size = 4}); });
+    ::unsetenv("TRAINING_ROLE");
+    EXPECT_THAT(message, HasSubstr("is a parameter server of the job"));
+    EXPECT_THAT(message, HasSubstr("set ModelOptions::servers, or start the job without --server_num"));
+    EXPECT_EQ(model.fit(data, {.epochs = 1, .batch_size = 4}).size(), 1U);
 }
 
 TEST(ModelRanks, VirtualRanksHaveTheBitsOfOneRank) {
