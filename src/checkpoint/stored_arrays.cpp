@@ -11,7 +11,7 @@
 
 #include "base/text.hpp"
 #include "base/with_element.hpp"
-#include "comm/same_list.hpp"
+#include "comm/api/same_list.hpp"
 #include "program/state_access.hpp"
 
 namespace dtrain::checkpoint {

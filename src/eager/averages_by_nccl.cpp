@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "base/checksum.hpp"
-#include "comm/sums_by_nccl.hpp"
+#include "comm/nccl/sums_by_nccl.hpp"
 #include "eager/gpu_buckets.hpp"
 #include "eager/parameter_averages.hpp"
 #include "eager/place.hpp"

@@ -8,7 +8,7 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/nn_device.hpp>
 
-#include "comm/own_node_rank.hpp"
+#include "comm/api/own_node_rank.hpp"
 #include "eager/cpu_place.hpp"
 #include "eager/gpu_place.hpp"
 #include "program/gpu_choice.hpp"

@@ -7,7 +7,7 @@
 
 #include <dtrain/nn_training.hpp>
 
-#include "comm/sums_by_nccl.hpp"
+#include "comm/nccl/sums_by_nccl.hpp"
 #include "eager/graph.hpp"
 #include "eager/parameter_averages.hpp"
 #include "eager/place.hpp"

@@ -10,7 +10,7 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/nn_training.hpp>
 
-#include "comm/node_line.hpp"
+#include "comm/node/node_line.hpp"
 #include "eager/graph.hpp"
 #include "eager/place.hpp"
 #include "eager/unlisted.hpp"

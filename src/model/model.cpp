@@ -11,8 +11,8 @@
 #include <dtrain/model.hpp>
 
 #include "base/host.hpp"
-#include "comm/node_line.hpp"
-#include "comm/own_world_size.hpp"
+#include "comm/api/own_world_size.hpp"
+#include "comm/node/node_line.hpp"
 #include "model/learner.hpp"
 #include "model/model_access.hpp"
 #include "model/together.hpp"

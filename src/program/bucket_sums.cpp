@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "comm/backend.hpp"
+#include "comm/api/backend.hpp"
 
 namespace dtrain::program {
 namespace {

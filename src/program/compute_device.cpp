@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "comm/sums_by_nccl.hpp"
+#include "comm/nccl/sums_by_nccl.hpp"
 #include "program/check_gpu.hpp"
 #include "program/cpu_device.hpp"
 #include "program/exchanges.hpp"

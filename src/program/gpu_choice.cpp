@@ -8,8 +8,8 @@
 
 #include <dtrain/error.hpp>
 
-#include "comm/node_line.hpp"
-#include "comm/rank_gpu.hpp"
+#include "comm/api/rank_gpu.hpp"
+#include "comm/node/node_line.hpp"
 
 namespace dtrain::program {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <dtrain/environment.hpp>
 
-#include "comm/backend.hpp"
+#include "comm/api/backend.hpp"
 
 namespace dtrain::program {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <dtrain/communicator.hpp>
 
-#include "comm/captured_operations.hpp"
+#include "comm/api/captured_operations.hpp"
 #include "kernels/gpu.hpp"
 
 namespace dtrain::program {

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "comm/nccl_stand_in.hpp"
+#include "comm/nccl/nccl_stand_in.hpp"
 #include "eager/place.hpp"
 #include "support/precondition.hpp"
 #include "way_of_averages.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/gpu_of_test_rank.hpp"
+#include "comm/nccl/gpu_of_test_rank.hpp"
 #include "eager/place.hpp"
 #include "support/precondition.hpp"
 #include "way_of_averages.hpp"

@@ -12,7 +12,7 @@
 #include <dtrain/nn.hpp>
 #include <dtrain/passes.hpp>
 
-#include "comm/nccl_stand_in.hpp"
+#include "comm/nccl/nccl_stand_in.hpp"
 #include "digit_like.hpp"
 #include "eager/leaf.hpp"
 #include "networks.hpp"

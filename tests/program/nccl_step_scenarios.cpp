@@ -16,8 +16,8 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
 
-#include "comm/nccl_stand_in.hpp"
-#include "comm/reported_lines.hpp"
+#include "comm/api/reported_lines.hpp"
+#include "comm/nccl/nccl_stand_in.hpp"
 #include "program/state_access.hpp"
 
 namespace {

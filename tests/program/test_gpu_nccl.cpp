@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include "comm/nccl_stand_in.hpp"
+#include "comm/nccl/nccl_stand_in.hpp"
 #include "gpu/a_gpu.hpp"
 #include "near_states.hpp"
 #include "parallel_training.hpp"

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "comm/scenario_run.hpp"
+#include "comm/api/scenario_run.hpp"
 
 namespace dtrain {
 namespace {

@@ -15,11 +15,11 @@ COMMANDS = json.loads((BUILD / "compile_commands.json").read_text())
 
 # A target, and headers of rooms that it may know and may not know.
 ARROWS = {
-    "src/base/libdtrain_base.a.p": (["base/text.hpp"], ["comm/backoff.hpp", "cluster/address.hpp"]),
+    "src/base/libdtrain_base.a.p": (["base/text.hpp"], ["comm/node/backoff.hpp", "cluster/address.hpp"]),
     "src/cluster/libdtrain_cluster.a.p": (["cluster/address.hpp", "base/text.hpp"], ["launch/options/options.hpp"]),
-    "src/comm/libdtrain_comm.a.p": (["comm/backoff.hpp", "base/text.hpp"], ["launch/options/options.hpp", "program/operators.hpp"]),
-    "src/io/libdtrain_io.a.p": (["io/shard_plan.hpp"], ["comm/backoff.hpp", "checkpoint/checkpointer.hpp"]),
-    "src/launch/libdtrain_launch.a.p": (["launch/options/options.hpp", "link/frames.hpp"], ["comm/backoff.hpp", "worker/options.hpp"]),
+    "src/comm/libdtrain_comm.a.p": (["comm/node/backoff.hpp", "base/text.hpp"], ["launch/options/options.hpp", "program/operators.hpp"]),
+    "src/io/libdtrain_io.a.p": (["io/shard_plan.hpp"], ["comm/node/backoff.hpp", "checkpoint/checkpointer.hpp"]),
+    "src/launch/libdtrain_launch.a.p": (["launch/options/options.hpp", "link/frames.hpp"], ["comm/node/backoff.hpp", "worker/options.hpp"]),
     "src/launch/plan/libdtrain_launch_plan.a.p": (["launch/options/options.hpp", "topology/select_gpus.hpp"],
                                                   ["launch/backend/registry.hpp", "link/frames.hpp"]),
     "src/launch/outcome/libdtrain_launch_outcome.a.p": (["launch/backend/registry.hpp", "report/run.hpp"],
@@ -28,9 +28,9 @@ ARROWS = {
     "src/ps/table/libdtrain_ps_table.a.p": (["ps/table/row_arena.hpp", "kernels/loops.hpp"],
                                             ["kernels/kernel.hpp", "ps/store/table_saver.hpp"]),
     "src/worker/libdtrain_worker.a.p": (["worker/options.hpp", "cluster/address.hpp"],
-                                        ["worker/native/options.hpp", "native/options.hpp", "comm/backoff.hpp"]),
+                                        ["worker/native/options.hpp", "native/options.hpp", "comm/node/backoff.hpp"]),
     "src/gpu/libdtrain_gpu_stand_in.so.p": (["gpu/stream.hpp", "kernels/data_errors.hpp"], ["program/operators.hpp"]),
-    "tests/comm/test_comm.p": (["comm/backoff.hpp", "support/fuzz.hpp"], ["launch/options/options.hpp"]),
+    "tests/comm/test_comm.p": (["comm/node/backoff.hpp", "support/fuzz.hpp"], ["launch/options/options.hpp"]),
 }
 
 

@@ -12,7 +12,7 @@
 #include <dtrain/cluster.hpp>
 #include <dtrain/topology.hpp>
 
-#include "comm/nccl_module.hpp"
+#include "comm/nccl/nccl_module.hpp"
 #include "kernels/product_library.hpp"
 #include "worker/machine_report.hpp"
 

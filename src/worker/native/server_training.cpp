@@ -16,7 +16,7 @@
 
 #include "base/exit_status.hpp"
 #include "base/text.hpp"
-#include "comm/leaving.hpp"
+#include "comm/failure/leaving.hpp"
 #include "model/resume_servers.hpp"
 #include "model/server_checkpointer.hpp"
 #include "program/compute_device.hpp"
