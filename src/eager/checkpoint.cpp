@@ -9,7 +9,7 @@
 #include <dtrain/nn_training.hpp>
 
 #include "eager/graph.hpp"
-#include "program/stored_state.hpp"
+#include "program/runtime/stored_state.hpp"
 
 namespace dtrain::nn {
 namespace {

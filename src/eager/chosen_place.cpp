@@ -11,7 +11,7 @@
 #include "comm/api/own_node_rank.hpp"
 #include "eager/cpu_place.hpp"
 #include "eager/gpu_place.hpp"
-#include "program/gpu_choice.hpp"
+#include "program/runtime/gpu_choice.hpp"
 
 namespace dtrain {
 namespace eager {

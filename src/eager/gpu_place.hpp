@@ -5,7 +5,7 @@
 #include "eager/lru_cache.hpp"
 #include "eager/place.hpp"
 #include "eager/transfers.hpp"
-#include "program/gpu_choice.hpp"
+#include "program/runtime/gpu_choice.hpp"
 
 namespace dtrain::eager {
 

@@ -5,7 +5,7 @@
 #include <dtrain/nn_images.hpp>
 
 #include "eager/run_function.hpp"
-#include "program/filter_initializer.hpp"
+#include "program/layers/filter_initializer.hpp"
 
 namespace dtrain::nn {
 namespace {

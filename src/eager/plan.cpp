@@ -10,7 +10,7 @@
 #include <dtrain/optimizer.hpp>
 
 #include "eager/lru_cache.hpp"
-#include "program/operators.hpp"
+#include "program/ir/operators.hpp"
 
 namespace dtrain::eager {
 namespace {

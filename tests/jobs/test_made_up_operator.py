@@ -215,7 +215,7 @@ def sources_with(header):
                         known[path] |= {beside} | headers_of(beside)
         return known[path]
 
-    return [path for room in ("kernels", "program") for path in sorted((ROOT / "src" / room).glob("*.cpp"))
+    return [path for room in ("kernels", "program") for path in sorted((ROOT / "src" / room).rglob("*.cpp"))
             if ROOT / header in headers_of(path)]
 
 

@@ -17,7 +17,7 @@ COMMANDS = json.loads((BUILD / "compile_commands.json").read_text())
 ARROWS = {
     "src/base/libdtrain_base.a.p": (["base/text.hpp"], ["comm/node/backoff.hpp", "cluster/address.hpp"]),
     "src/cluster/libdtrain_cluster.a.p": (["cluster/address.hpp", "base/text.hpp"], ["launch/options/options.hpp"]),
-    "src/comm/libdtrain_comm.a.p": (["comm/node/backoff.hpp", "base/text.hpp"], ["launch/options/options.hpp", "program/operators.hpp"]),
+    "src/comm/libdtrain_comm.a.p": (["comm/node/backoff.hpp", "base/text.hpp"], ["launch/options/options.hpp", "program/ir/operators.hpp"]),
     "src/io/libdtrain_io.a.p": (["io/shard_plan.hpp"], ["comm/node/backoff.hpp", "checkpoint/checkpointer.hpp"]),
     "src/launch/libdtrain_launch.a.p": (["launch/options/options.hpp", "link/frames.hpp"], ["comm/node/backoff.hpp", "worker/options.hpp"]),
     "src/launch/plan/libdtrain_launch_plan.a.p": (["launch/options/options.hpp", "topology/select_gpus.hpp"],
@@ -29,7 +29,7 @@ ARROWS = {
                                             ["kernels/kernel.hpp", "ps/store/table_saver.hpp"]),
     "src/worker/libdtrain_worker.a.p": (["worker/options.hpp", "cluster/address.hpp"],
                                         ["worker/native/options.hpp", "native/options.hpp", "comm/node/backoff.hpp"]),
-    "src/gpu/libdtrain_gpu_stand_in.so.p": (["gpu/stream.hpp", "kernels/data_errors.hpp"], ["program/operators.hpp"]),
+    "src/gpu/libdtrain_gpu_stand_in.so.p": (["gpu/stream.hpp", "kernels/data_errors.hpp"], ["program/ir/operators.hpp"]),
     "tests/comm/test_comm.p": (["comm/node/backoff.hpp", "support/fuzz.hpp"], ["launch/options/options.hpp"]),
 }
 

@@ -13,8 +13,8 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "program/check_gpu.hpp"
-#include "program/gpu_choice.hpp"
+#include "program/runtime/check_gpu.hpp"
+#include "program/runtime/gpu_choice.hpp"
 #include "worker/native/agreed.hpp"
 #include "worker/native/click_caches.hpp"
 #include "worker/native/job_input.hpp"
