@@ -35,7 +35,7 @@ struct Event {
         alive,       ///< heartbeat of the worker of a node's first rank, sent every few seconds
         stacks,      ///< `text`: the next piece of the requested stacks
         stacks_end,  ///< the stacks are complete; `text`: the file on its node that has them, "" for none
-        gpus,        ///< GPU usage until the program ended; `text`: report::gpus_text()
+        gpus,        ///< GPU usage until the program ended; `text`: metrics::gpus_text()
         console,     ///< `text`: the next piece of a program's stderr, for the launcher's
         gpu_error,   ///< the kernel of its node logged a GPU error; `text`
         state,       ///< what the rank does, and its last operations; `state`

@@ -325,7 +325,7 @@ Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
     return made;
 }
 
-std::vector<report::RankTimes> Learner::gather_times(double seconds) const {
+std::vector<metrics::RankTimes> Learner::gather_times(double seconds) const {
     const bool sees = !trainer_ || trainer_->executor.sees_exchanges();
     return model::gather_times(options_.communicator, loop_->phases().times(), seconds,
                                {.sees = sees, .compares = servers_ == nullptr},

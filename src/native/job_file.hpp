@@ -28,7 +28,7 @@
 #include <dtrain/variable_block.hpp>
 
 #include "kernels/optimizer_info.hpp"
-#include "report/outputs.hpp"
+#include "metrics/outputs.hpp"
 
 namespace dtrain::native {
 
@@ -88,7 +88,7 @@ struct CheckpointSettings {
 
 /// What is measured during training, and where it is written.
 struct LogSettings {
-    report::Outputs outputs;
+    metrics::Outputs outputs;
     std::optional<std::int64_t> every_steps;  ///< interval of rows within epochs; nothing: 20 rows per epoch
 };
 

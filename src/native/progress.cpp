@@ -7,13 +7,13 @@
 namespace dtrain::native {
 
 ProgressLine::ProgressLine(const Console& console, bool shows, Clock::time_point now) : console_(console) {
-    if (shows && console.talks()) next_ = now + report::stands_for(*console.status_line());
+    if (shows && console.talks()) next_ = now + metrics::stands_for(*console.status_line());
 }
 
 void ProgressLine::show(const Progress& progress, Clock::time_point now) {
     auto& line = *console_.status_line();
-    next_ = now + report::stands_for(line);
-    report::show(progress, line, [this](const std::string& text) { console_.print(text); });
+    next_ = now + metrics::stands_for(line);
+    metrics::show(progress, line, [this](const std::string& text) { console_.print(text); });
 }
 
 }  // namespace dtrain::native

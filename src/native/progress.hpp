@@ -4,13 +4,13 @@
 
 #include <chrono>
 
+#include "metrics/progress.hpp"
 #include "native/console.hpp"
-#include "report/progress.hpp"
 
 namespace dtrain::native {
 
-using report::Progress;
-using report::time_left;
+using metrics::Progress;
+using metrics::time_left;
 
 /// Shows progress: on a terminal as a line updated five times a second, else as one line per minute.
 class ProgressLine {

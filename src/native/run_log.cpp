@@ -11,18 +11,18 @@
 #include <dtrain/version.hpp>
 
 #include "base/host.hpp"
+#include "metrics/slowest_rank.hpp"
 #include "model/gather_gpu_use.hpp"
 #include "model/gather_places.hpp"
 #include "model/gather_times.hpp"
 #include "native/report.hpp"
-#include "report/slowest_rank.hpp"
 
 namespace dtrain::native {
 
-report::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank) {
+metrics::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank) {
     if (rank != 0) return {};
     auto outputs = settings.outputs;
-    report::check_outputs(outputs);
+    metrics::check_outputs(outputs);
     if (const auto record = environment.get_or("DTRAIN_RUN_RECORD", ""); !record.empty())
         outputs.record = record;
     return outputs;
@@ -35,7 +35,7 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
     if (!is_wanted_) return;
     gpus_.emplace(Environment::of_this_process().get("CUDA_VISIBLE_DEVICES"));
     every_steps_ =
-        subject.job.log.every_steps.value_or(report::steps_between_rows(trainer.steps_per_epoch()));
+        subject.job.log.every_steps.value_or(metrics::steps_between_rows(trainer.steps_per_epoch()));
     steps_ = trainer.steps_done();
     auto places = model::gather_places(trainers, first_rank_);
     if (trainers.rank() != 0) return;
@@ -44,8 +44,8 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
     if (subject.resumed) note("goes on from " + subject.resumed->string());
 }
 
-report::Run RunLog::beginning(const Subject& subject, std::vector<report::RankPlace> places) const {
-    report::Run run{.title = subject.job.title, .began = report::time_now(), .places = std::move(places)};
+metrics::Run RunLog::beginning(const Subject& subject, std::vector<metrics::RankPlace> places) const {
+    metrics::Run run{.title = subject.job.title, .began = metrics::time_now(), .places = std::move(places)};
     run.info = {{"dtrain", version},
                 {"model", trainer_.model().description},
                 {"parameters", std::to_string(trainer_.model().parameters)},
@@ -66,7 +66,7 @@ report::Run RunLog::beginning(const Subject& subject, std::vector<report::RankPl
 }
 
 void RunLog::note(const std::string& event) {
-    if (recorder_) recorder_->add(report::RunEvent{.seconds = seconds(), .text = event});
+    if (recorder_) recorder_->add(metrics::RunEvent{.seconds = seconds(), .text = event});
 }
 
 void RunLog::note_row_within() {
@@ -76,11 +76,11 @@ void RunLog::note_row_within() {
         loss_sum_ = 0;
         samples_ = 0;
     }
-    report::MetricRow row{.event = "step",
-                          .time = report::time_now(),
-                          .seconds = now,
-                          .epoch = trainer_.epochs_done() + 1,
-                          .step = trainer_.steps_done()};
+    metrics::MetricRow row{.event = "step",
+                           .time = metrics::time_now(),
+                           .seconds = now,
+                           .epoch = trainer_.epochs_done() + 1,
+                           .step = trainer_.steps_done()};
     const auto samples = trainer_.samples_so_far() - samples_;
     if (samples > 0)
         row.values.push_back(
@@ -100,11 +100,11 @@ void RunLog::note_epoch(const EpochReport& epoch) {
     if (!is_wanted_) return;
     const auto of_gpus = gather_gpu_use();
     if (recorder_) {
-        report::MetricRow row{.event = "epoch",
-                              .time = report::time_now(),
-                              .seconds = seconds(),
-                              .epoch = epoch.epoch,
-                              .step = trainer_.steps_done()};
+        metrics::MetricRow row{.event = "epoch",
+                               .time = metrics::time_now(),
+                               .seconds = seconds(),
+                               .epoch = epoch.epoch,
+                               .step = trainer_.steps_done()};
         const auto add = [&](const char* name, const std::optional<double>& value) {
             if (value) row.values.push_back({name, *value});
         };
@@ -123,7 +123,7 @@ void RunLog::note_epoch(const EpochReport& epoch) {
     at_ = seconds();
 }
 
-std::vector<report::RankTimes> RunLog::gather_times() {
+std::vector<metrics::RankTimes> RunLog::gather_times() {
     return model::gather_times(
         trainers_, trainer_.times(), seconds(),
         {.sees = trainer_.executor().sees_exchanges(), .compares = trainer_.watches_waits()}, first_rank_);
@@ -131,19 +131,19 @@ std::vector<report::RankTimes> RunLog::gather_times() {
 
 void RunLog::note_slowest(std::int64_t epoch) {
     auto times = gather_times();
-    const auto slowest = report::slowest_of(report::times_since(times_, times));
+    const auto slowest = metrics::slowest_of(metrics::times_since(times_, times));
     if (slowest && slowest->is_urgent) {
         const auto host = trainers_.broadcast(host_name(), slowest->rank - first_rank_);
-        console_.print(fmt::format("        {}\n", report::text_of(slowest->rank, host, slowest->waited)));
+        console_.print(fmt::format("        {}\n", metrics::text_of(slowest->rank, host, slowest->waited)));
     }
     if (recorder_) {
-        if (slowest) recorder_->add(report::SlowEpoch{epoch, slowest->rank, slowest->waited});
+        if (slowest) recorder_->add(metrics::SlowEpoch{epoch, slowest->rank, slowest->waited});
         recorder_->set(times);
     }
     times_ = std::move(times);
 }
 
-std::vector<report::Measured> RunLog::gather_gpu_use() {
+std::vector<metrics::Measured> RunLog::gather_gpu_use() {
     auto gathered = model::gather_gpu_use(trainers_, *gpus_, first_rank_);
     if (recorder_) recorder_->set(std::move(gathered.ranks));
     return std::move(gathered.values);
@@ -158,8 +158,8 @@ void RunLog::finish(const std::string& outcome, const std::string& why) {
     }
     if (!recorder_) return;
     if (outcome != "failed") return recorder_->finish(outcome, seconds());
-    recorder_->add(report::RunEvent{.seconds = seconds(), .text = why, .is_bad = true});
-    recorder_->finish(outcome, seconds(), report::Failure{.headline = why, .text = ""});
+    recorder_->add(metrics::RunEvent{.seconds = seconds(), .text = why, .is_bad = true});
+    recorder_->finish(outcome, seconds(), metrics::Failure{.headline = why, .text = ""});
 }
 
 }  // namespace dtrain::native

@@ -11,18 +11,18 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/environment.hpp>
 
+#include "metrics/recorder.hpp"
 #include "native/console.hpp"
 #include "native/job_ranks.hpp"
 #include "native/report.hpp"
 #include "native/trainer.hpp"
-#include "report/recorder.hpp"
 #include "topology/gpu_use.hpp"
 
 namespace dtrain::native {
 
 /// Where the job and its launcher want the metrics to be written.
 /// @throws UsageError on the first rank if one of these cannot be written
-report::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank);
+metrics::Outputs checked_outputs(const LogSettings& settings, const Environment& environment, int rank);
 
 /// Records the metrics of a job on its first rank, for all outputs. Without any output, it only reports on
 /// the console which ranks slow down the others.
@@ -30,7 +30,7 @@ class RunLog {
   public:
     struct Subject {
         const Job& job;
-        report::Outputs outputs;  ///< the first rank's are used
+        metrics::Outputs outputs;  ///< the first rank's are used
         JobRanks ranks;
         std::optional<std::filesystem::path> resumed = {};
     };
@@ -63,11 +63,11 @@ class RunLog {
 
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
     void note_row_within();
-    std::vector<report::RankTimes> gather_times();
+    std::vector<metrics::RankTimes> gather_times();
     void note_slowest(std::int64_t epoch);
-    std::vector<report::Measured> gather_gpu_use();
+    std::vector<metrics::Measured> gather_gpu_use();
     void finish(const std::string& outcome, const std::string& why);
-    report::Run beginning(const Subject& subject, std::vector<report::RankPlace> places) const;
+    metrics::Run beginning(const Subject& subject, std::vector<metrics::RankPlace> places) const;
 
     Trainer& trainer_;
     const Communicator& trainers_;
@@ -76,9 +76,9 @@ class RunLog {
     bool is_wanted_;  ///< the first rank has an output
     Clock::time_point start_ = Clock::now();
     std::int64_t every_steps_ = 1;
-    std::optional<report::Recorder> recorder_;  ///< on the first rank
+    std::optional<metrics::Recorder> recorder_;  ///< on the first rank
     std::optional<topology::GpuWatch> gpus_;
-    std::vector<report::RankTimes> times_;  ///< at the end of the previous epoch
+    std::vector<metrics::RankTimes> times_;  ///< at the end of the previous epoch
     // Values at the previous row:
     std::int64_t epoch_ = -1;
     std::int64_t steps_ = 0;

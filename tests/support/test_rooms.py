@@ -22,7 +22,7 @@ ARROWS = {
     "src/launch/libdtrain_launch.a.p": (["launch/options/options.hpp", "transport/frames.hpp"], ["comm/node/backoff.hpp", "worker/options.hpp"]),
     "src/launch/plan/libdtrain_launch_plan.a.p": (["launch/options/options.hpp", "topology/select_gpus.hpp"],
                                                   ["launch/backend/registry.hpp", "transport/frames.hpp"]),
-    "src/launch/outcome/libdtrain_launch_outcome.a.p": (["launch/backend/registry.hpp", "report/run.hpp"],
+    "src/launch/outcome/libdtrain_launch_outcome.a.p": (["launch/backend/registry.hpp", "metrics/run.hpp"],
                                                         ["launch/jobs/job_view.hpp", "launch/conclusion.hpp"]),
     "src/scheduler/libdtrain_scheduler.a.p": (["cluster/address.hpp"], ["launch/options/options.hpp", "topology/select_gpus.hpp"]),
     "src/ps/table/libdtrain_ps_table.a.p": (["ps/table/row_arena.hpp", "kernels/loops.hpp"],
