@@ -10,7 +10,7 @@
 #include <dtrain/passes.hpp>
 #include <dtrain/transpiler.hpp>
 
-#include "cluster/endpoint_list.hpp"
+#include "identity/endpoint_list.hpp"
 #include "program/ir/exchanges.hpp"
 #include "program/runtime/server_link.hpp"
 #include "transpiler/collective.hpp"

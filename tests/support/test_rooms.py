@@ -15,8 +15,8 @@ COMMANDS = json.loads((BUILD / "compile_commands.json").read_text())
 
 # A target, and headers of rooms that it may know and may not know.
 ARROWS = {
-    "src/base/libdtrain_base.a.p": (["base/text.hpp"], ["comm/node/backoff.hpp", "cluster/address.hpp"]),
-    "src/cluster/libdtrain_cluster.a.p": (["cluster/address.hpp", "base/text.hpp"], ["launch/options/options.hpp"]),
+    "src/base/libdtrain_base.a.p": (["base/text.hpp"], ["comm/node/backoff.hpp", "identity/address.hpp"]),
+    "src/identity/libdtrain_identity.a.p": (["identity/address.hpp", "base/text.hpp"], ["protocol/event.hpp", "launch/options/options.hpp"]),
     "src/comm/libdtrain_comm.a.p": (["comm/node/backoff.hpp", "base/text.hpp"], ["launch/options/options.hpp", "program/ir/operators.hpp"]),
     "src/io/libdtrain_io.a.p": (["io/shard_plan.hpp"], ["comm/node/backoff.hpp", "checkpoint/checkpointer.hpp"]),
     "src/launch/libdtrain_launch.a.p": (["launch/options/options.hpp", "transport/frames.hpp"], ["comm/node/backoff.hpp", "worker/options.hpp"]),
@@ -24,10 +24,10 @@ ARROWS = {
                                                   ["launch/backend/registry.hpp", "transport/frames.hpp"]),
     "src/launch/outcome/libdtrain_launch_outcome.a.p": (["launch/backend/registry.hpp", "metrics/run.hpp"],
                                                         ["launch/jobs/job_view.hpp", "launch/conclusion.hpp"]),
-    "src/scheduler/libdtrain_scheduler.a.p": (["cluster/address.hpp"], ["launch/options/options.hpp", "topology/select_gpus.hpp"]),
+    "src/scheduler/libdtrain_scheduler.a.p": (["identity/address.hpp"], ["launch/options/options.hpp", "topology/select_gpus.hpp"]),
     "src/ps/table/libdtrain_ps_table.a.p": (["ps/table/row_arena.hpp", "kernels/loops.hpp"],
                                             ["kernels/kernel.hpp", "ps/store/table_saver.hpp"]),
-    "src/worker/libdtrain_worker.a.p": (["worker/options.hpp", "cluster/address.hpp"],
+    "src/worker/libdtrain_worker.a.p": (["worker/options.hpp", "identity/address.hpp"],
                                         ["native/options.hpp", "comm/node/backoff.hpp"]),
     "src/gpu/libdtrain_gpu_stand_in.so.p": (["gpu/stream.hpp", "kernels/data_errors.hpp"], ["program/ir/operators.hpp"]),
     "tests/comm/test_comm.p": (["comm/node/backoff.hpp", "support/fuzz.hpp"], ["launch/options/options.hpp"]),

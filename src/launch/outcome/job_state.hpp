@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/event.hpp"
+#include "protocol/event.hpp"
 
 namespace dtrain::launch {
 

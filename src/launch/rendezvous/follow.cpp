@@ -15,10 +15,10 @@
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
 #include "base/subprocess.hpp"
-#include "cluster/rank_contract.hpp"
 #include "launch/plan/nodes.hpp"
 #include "launch/plan/program.hpp"
 #include "launch/rendezvous/join_request.hpp"
+#include "protocol/rank_contract.hpp"
 #include "transport/key_file.hpp"
 
 namespace dtrain::launch {

@@ -11,9 +11,9 @@
 
 #include "base/redact.hpp"
 #include "base/text.hpp"
-#include "cluster/assignment.hpp"
-#include "cluster/host_name.hpp"
-#include "cluster/rank_list.hpp"
+#include "identity/host_name.hpp"
+#include "protocol/assignment.hpp"
+#include "protocol/rank_list.hpp"
 
 namespace dtrain::launch {
 namespace {
