@@ -19,7 +19,7 @@
 #include "base/background.hpp"
 #include "base/oom_watch.hpp"
 #include "base/text.hpp"
-#include "io/click_cache.hpp"
+#include "data/click_cache.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -42,11 +42,11 @@ std::vector<std::filesystem::path> logs_of(const Job& job) {
     return logs;
 }
 
-CachesMade prepare(const Job& job, io::CacheWatch& watch) {
+CachesMade prepare(const Job& job, data::CacheWatch& watch) {
     const auto layout = click_layout_in(job.train_data.file, job.click_columns);
     CachesMade made;
     for (const auto& log : logs_of(job)) {
-        const auto cache = io::prepare_click_cache(log, layout, *job.click_cache, watch);
+        const auto cache = data::prepare_click_cache(log, layout, *job.click_cache, watch);
         const auto& flaw = cache.flaw;
         if (flaw && flaw->is_damage) made.damages.push_back(flaw->what + "; it is made anew");
         if (cache.is_new)
@@ -95,7 +95,7 @@ class Work {
     }
 
   private:
-    io::CacheWatch watch_;
+    data::CacheWatch watch_;
     std::optional<std::string> refusal_;
     CachesMade made_;
     Background<CachesMade> thread_;

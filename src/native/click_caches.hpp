@@ -13,7 +13,7 @@ namespace dtrain::native {
 /// rank does the work in a thread; all ranks synchronize periodically meanwhile, so that no deadline passes
 /// however long it takes. If it fails on one node, all stop. Collective over `world`.
 /// @param trainers the communicator of the training ranks; null on parameter servers
-/// @throws UsageError on all ranks: as io::prepare_click_cache()
+/// @throws UsageError on all ranks: as data::prepare_click_cache()
 void prepare_click_caches(const Job& job, const Communicator& world, const Communicator* trainers,
                           const Console& console);
 

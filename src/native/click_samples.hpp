@@ -7,7 +7,7 @@
 
 #include <dtrain/click_log.hpp>
 
-#include "io/click_cache_file.hpp"
+#include "data/click_cache_file.hpp"
 #include "native/id_dictionary.hpp"
 #include "train/feeder.hpp"
 
@@ -41,6 +41,6 @@ std::unique_ptr<ClickSamples> samples_in_memory(ClickLog log);
 
 /// Samples that stay in the cache file and are read when needed.
 /// @param memory limit in bytes of what a feeder holds in memory; at least two batches are held in any case
-std::unique_ptr<ClickSamples> samples_in_cache(io::ClickCacheFile cache, std::int64_t memory);
+std::unique_ptr<ClickSamples> samples_in_cache(data::ClickCacheFile cache, std::int64_t memory);
 
 }  // namespace dtrain::native

@@ -9,7 +9,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "io/click_cache.hpp"
+#include "data/click_cache.hpp"
 #include "native/click_model.hpp"
 #include "native/id_dictionary.hpp"
 
@@ -79,7 +79,7 @@ std::unique_ptr<ClickTask> open_click_task(const Job& job, bool with_servers) {
     const auto of_test = job.test_data ? job.data_memory / 8 : 0;
     const auto open = [&](const std::filesystem::path& log, std::int64_t memory) {
         if (!job.click_cache) return samples_in_memory(read_log(job, layout, log));
-        return samples_in_cache(io::open_click_cache(log, layout, *job.click_cache), memory);
+        return samples_in_cache(data::open_click_cache(log, layout, *job.click_cache), memory);
     };
     auto train = open(job.train_data.file, job.data_memory - of_test);
     auto test = job.test_data ? open(job.test_data->file, of_test) : nullptr;

@@ -9,7 +9,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "io/click_batches.hpp"
+#include "data/click_batches.hpp"
 #include "native/click_feeder.hpp"
 #include "native/click_samples.hpp"
 
@@ -22,7 +22,7 @@ template <class Read>
 auto read_or_remove(const Read& read) {
     try {
         return read();
-    } catch (const io::DamagedCache& damaged) {
+    } catch (const data::DamagedCache& damaged) {
         std::error_code ignored;
         std::filesystem::remove(damaged.file(), ignored);
         throw Error(fmt::format("{}; this cache is removed now, and made anew when the job starts again",
@@ -32,7 +32,7 @@ auto read_or_remove(const Read& read) {
 
 class CacheFeeder final : public ClickFeeder {
   public:
-    CacheFeeder(const std::shared_ptr<const io::ClickCacheFile>& cache,
+    CacheFeeder(const std::shared_ptr<const data::ClickCacheFile>& cache,
                 const DistributedSampler::Options& sampling, std::int64_t memory,
                 const std::shared_ptr<const IdDictionary>& dictionary, bool wants_ahead)
         : ClickFeeder(sampling, cache->info().integers),
@@ -58,19 +58,20 @@ class CacheFeeder final : public ClickFeeder {
     }
 
   private:
-    static io::ClickBatches::Translate translation_by(const std::shared_ptr<const IdDictionary>& dictionary) {
+    static data::ClickBatches::Translate translation_by(
+        const std::shared_ptr<const IdDictionary>& dictionary) {
         if (!dictionary) return {};
         return [dictionary](std::span<std::int64_t> ids) { dictionary->translate(ids); };
     }
 
     bool wants_ahead_;
-    io::ClickBatches batches_;
+    data::ClickBatches batches_;
 };
 
 class ClicksInCache final : public ClickSamples {
   public:
-    ClicksInCache(io::ClickCacheFile cache, std::int64_t memory)
-        : cache_(std::make_shared<const io::ClickCacheFile>(std::move(cache))), memory_(memory) {}
+    ClicksInCache(data::ClickCacheFile cache, std::int64_t memory)
+        : cache_(std::make_shared<const data::ClickCacheFile>(std::move(cache))), memory_(memory) {}
 
     std::int64_t size() const override { return cache_->info().samples; }
     std::int64_t integers() const override { return cache_->info().integers; }
@@ -79,7 +80,7 @@ class ClicksInCache final : public ClickSamples {
 
     void add_ids_to(IdDictionary& dictionary) const override {
         read_or_remove([&] {
-            io::ClickBlock block;
+            data::ClickBlock block;
             for (std::int64_t i = 0; i < cache_->blocks(); ++i) {
                 cache_->read(i, block);
                 dictionary.add(block.ids());
@@ -96,14 +97,14 @@ class ClicksInCache final : public ClickSamples {
     }
 
   private:
-    std::shared_ptr<const io::ClickCacheFile> cache_;
+    std::shared_ptr<const data::ClickCacheFile> cache_;
     std::int64_t memory_;
     std::shared_ptr<const IdDictionary> dictionary_;
 };
 
 }  // namespace
 
-std::unique_ptr<ClickSamples> samples_in_cache(io::ClickCacheFile cache, std::int64_t memory) {
+std::unique_ptr<ClickSamples> samples_in_cache(data::ClickCacheFile cache, std::int64_t memory) {
     return std::make_unique<ClicksInCache>(std::move(cache), memory);
 }
 

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "io/stored_checkpoint.hpp"
 #include "model/server_checkpointer.hpp"
 #include "native/inspect_folder.hpp"
 #include "ps/job/check_save.hpp"
 #include "ps/store/describe_tables.hpp"
+#include "storage/stored_checkpoint.hpp"
 
 namespace dtrain::native {
 namespace {

@@ -18,9 +18,9 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "checkpoint/state_checkpoint.hpp"
-#include "io/checkpoint_index.hpp"
 #include "model/server_checkpointer.hpp"
 #include "ps/job/check_save.hpp"
+#include "storage/checkpoint_index.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -41,7 +41,7 @@ std::optional<std::int64_t> ranks_of(const CheckpointHeader& header) {
     return std::ssize(header.sums.begin()->second);
 }
 
-void check(const io::StoredCheckpoint& stored) {
+void check(const storage::StoredCheckpoint& stored) {
     stored.read(std::vector<std::byte*>(stored.tensors().size()));
 }
 
@@ -100,7 +100,7 @@ std::vector<std::string> row_of(const std::filesystem::path& checkpoint, bool is
 }  // namespace
 
 bool is_folder_of_checkpoints(const std::filesystem::path& path) {
-    return std::filesystem::is_directory(path) && !std::filesystem::exists(path / io::index_name) &&
+    return std::filesystem::is_directory(path) && !std::filesystem::exists(path / storage::index_name) &&
            !model::is_of_servers(path);
 }
 

@@ -16,7 +16,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "io/read_dataset.hpp"
+#include "data/read_dataset.hpp"
 #include "kernels/functions.hpp"
 #include "native/job_clicks.hpp"
 #include "native/job_rows.hpp"
@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 10> keys_of_files = {
 
 std::vector<std::string> names_of_formats() {
     std::vector<std::string> names;
-    for (const auto& row : io::formats) names.emplace_back(row.name);
+    for (const auto& row : data::formats) names.emplace_back(row.name);
     return names;
 }
 
@@ -52,7 +52,7 @@ DatasetSource read_source(const Section& data, const char* key, const std::files
     out.scale = scale;
     if (source.has("format")) {
         const auto name = source.one_of("format", "", names_of_formats());
-        out.format = std::ranges::find(io::formats, name, &io::FormatRow::name)->format;
+        out.format = std::ranges::find(data::formats, name, &data::FormatRow::name)->format;
     }
     if (source.has("labels")) out.labels = folder / source.text("labels", "");
     out.label_column = source.text("label", "");

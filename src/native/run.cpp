@@ -21,7 +21,6 @@
 #include "base/files.hpp"
 #include "base/host.hpp"
 #include "base/status_line.hpp"
-#include "io/hdf5_file.hpp"
 #include "native/console.hpp"
 #include "native/export_rows.hpp"
 #include "native/gpu_advice.hpp"
@@ -30,6 +29,7 @@
 #include "native/options.hpp"
 #include "native/signal_line.hpp"
 #include "native/training.hpp"
+#include "storage/hdf5_file.hpp"
 
 namespace dtrain::native {
 namespace {
@@ -57,7 +57,7 @@ bool mpi_has_ended() {
 }  // namespace
 
 int run(const std::string& command, std::vector<std::string> arguments) {
-    io::leave_hdf5_at_exit();
+    storage::leave_hdf5_at_exit();
     const auto program = std::filesystem::path(command).filename().string();
     const auto environment = Environment::of_this_process();
     const bool is_supervised = environment.has("DTRAIN_RANK_CPUS");

@@ -10,7 +10,7 @@
 
 #include <dtrain/dataset.hpp>
 
-#include "io/prefetcher.hpp"
+#include "data/prefetcher.hpp"
 
 namespace dtrain::detail {
 
@@ -23,18 +23,18 @@ class BatchesOfEpoch {
     BatchesOfEpoch(const DataSource& source, std::int64_t rows, std::int64_t batches, SamplesOf samples_of)
         : samples_of_(std::move(samples_of)),
           prefetcher_({std::shared_ptr<const void>(), &source},
-                      io::BatchOrder{.rows = rows,
-                                     .batches = batches,
-                                     .start_epoch = [](std::int64_t) {},
-                                     .batch =
-                                         [this](std::int64_t number) {
-                                             samples_ = samples_of_(number);
-                                             return LocalBatch{.samples = samples_};
-                                         }}) {}
+                      data::BatchOrder{.rows = rows,
+                                       .batches = batches,
+                                       .start_epoch = [](std::int64_t) {},
+                                       .batch =
+                                           [this](std::int64_t number) {
+                                               samples_ = samples_of_(number);
+                                               return LocalBatch{.samples = samples_};
+                                           }}) {}
 
     /// Any batch; the next one is available soonest. Valid until the next call. @throws exceptions of
     /// gathering
-    const io::PreparedBatch& batch(std::int64_t number) {
+    const data::PreparedBatch& batch(std::int64_t number) {
         if (batch_ != nullptr && number == number_) return *batch_;
         if (batch_ == nullptr || number != number_ + 1) prefetcher_.start(0, number);
         batch_ = nullptr;
@@ -48,8 +48,8 @@ class BatchesOfEpoch {
     SamplesOf samples_of_;
     std::vector<std::int64_t> samples_;  ///< used only by the thread
     std::int64_t number_ = 0;
-    const io::PreparedBatch* batch_ = nullptr;  ///< the batch with number_
-    io::Prefetcher prefetcher_;  ///< its thread ends before the members that it uses are destroyed
+    const data::PreparedBatch* batch_ = nullptr;  ///< the batch with number_
+    data::Prefetcher prefetcher_;  ///< its thread ends before the members that it uses are destroyed
 };
 
 }  // namespace dtrain::detail

@@ -12,7 +12,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "io/click_cache.hpp"
+#include "data/click_cache.hpp"
 #include "native/best_auc.hpp"
 #include "native/click_caches.hpp"
 #include "native/click_task.hpp"
@@ -159,7 +159,7 @@ TEST_F(CachedClicks, TrainToTheSameBits) {
 TEST_F(CachedClicks, ACacheThatIsDamagedWhileTheJobTrainsIsRemoved) {
     auto training = trainer(true);
     training.train_epoch();
-    const auto cache = io::click_cache_of(job.train_data.file, *job.click_cache);
+    const auto cache = data::click_cache_of(job.train_data.file, *job.click_cache);
     auto bytes = tests::bytes_of(cache);
     bytes[bytes.size() - 100] ^= 1;
     tests::write_bytes(cache, bytes);

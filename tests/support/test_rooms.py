@@ -18,7 +18,7 @@ ARROWS = {
     "src/base/libdtrain_base.a.p": (["base/text.hpp"], ["comm/node/backoff.hpp", "identity/address.hpp"]),
     "src/identity/libdtrain_identity.a.p": (["identity/address.hpp", "base/text.hpp"], ["protocol/event.hpp", "launch/options/options.hpp"]),
     "src/comm/libdtrain_comm.a.p": (["comm/node/backoff.hpp", "base/text.hpp"], ["launch/options/options.hpp", "program/ir/operators.hpp"]),
-    "src/io/libdtrain_io.a.p": (["io/shard_plan.hpp"], ["comm/node/backoff.hpp", "checkpoint/checkpointer.hpp"]),
+    "src/storage/libdtrain_storage.a.p": (["storage/shard_plan.hpp"], ["data/prefetcher.hpp", "comm/node/backoff.hpp"]),
     "src/launch/libdtrain_launch.a.p": (["launch/options/options.hpp", "transport/frames.hpp"], ["comm/node/backoff.hpp", "worker/options.hpp"]),
     "src/launch/plan/libdtrain_launch_plan.a.p": (["launch/options/options.hpp", "topology/select_gpus.hpp"],
                                                   ["launch/backend/registry.hpp", "transport/frames.hpp"]),
