@@ -12,7 +12,7 @@
 #include <dtrain/passes.hpp>
 
 #include "base/text.hpp"
-#include "kernels/optimizer_info.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 #include "model/batch_sums.hpp"
 #include "model/gather_times.hpp"
 #include "model/together.hpp"

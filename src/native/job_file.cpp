@@ -17,7 +17,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "data/read_dataset.hpp"
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 #include "native/job_clicks.hpp"
 #include "native/job_rows.hpp"
 #include "native/job_section.hpp"

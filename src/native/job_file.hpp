@@ -27,7 +27,7 @@
 #include <dtrain/state_checkpoints.hpp>
 #include <dtrain/variable_block.hpp>
 
-#include "kernels/optimizer_info.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 #include "metrics/outputs.hpp"
 
 namespace dtrain::native {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/optimizer_info.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 #include "native/job_products.hpp"
 
 namespace dtrain::native {

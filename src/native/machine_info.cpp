@@ -13,7 +13,7 @@
 #include <dtrain/topology.hpp>
 
 #include "comm/nccl/nccl_module.hpp"
-#include "kernels/product_library.hpp"
+#include "kernels/cpu/product_library.hpp"
 #include "worker/machine_report.hpp"
 
 namespace dtrain::native {

@@ -11,7 +11,7 @@
 #include <dtrain/optimizer.hpp>
 
 #include "base/with_element.hpp"
-#include "kernels/loops.hpp"
+#include "kernels/loops/loops.hpp"
 #include "nn/graph.hpp"
 #include "nn/place.hpp"
 #include "nn/run_operator.hpp"

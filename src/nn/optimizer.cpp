@@ -11,8 +11,8 @@
 #include <dtrain/nn_training.hpp>
 
 #include "comm/node/node_line.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 #include "kernels/kernel.hpp"
-#include "kernels/optimizer_info.hpp"
 #include "nn/graph.hpp"
 #include "nn/place.hpp"
 #include "nn/unlisted.hpp"

@@ -25,7 +25,7 @@ ARROWS = {
     "src/launch/outcome/libdtrain_launch_outcome.a.p": (["launch/backend/registry.hpp", "metrics/run.hpp"],
                                                         ["launch/jobs/job_view.hpp", "launch/conclusion.hpp"]),
     "src/scheduler/libdtrain_scheduler.a.p": (["identity/address.hpp"], ["launch/options/options.hpp", "topology/select_gpus.hpp"]),
-    "src/ps/table/libdtrain_ps_table.a.p": (["ps/table/row_arena.hpp", "kernels/loops.hpp"],
+    "src/ps/table/libdtrain_ps_table.a.p": (["ps/table/row_arena.hpp", "kernels/loops/loops.hpp"],
                                             ["kernels/kernel.hpp", "ps/store/table_saver.hpp"]),
     "src/worker/libdtrain_worker.a.p": (["worker/options.hpp", "identity/address.hpp"],
                                         ["native/options.hpp", "comm/node/backoff.hpp"]),

@@ -7,7 +7,7 @@
 
 #include <dtrain/layers.hpp>
 
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 #include "program/layers/simple_layer.hpp"
 
 namespace dtrain::layers {

@@ -4,7 +4,7 @@
 
 #include <dtrain/metrics.hpp>
 
-#include "kernels/auc.hpp"
+#include "kernels/cpu/auc.hpp"
 #include "program/layers/simple_layer.hpp"
 
 namespace dtrain {

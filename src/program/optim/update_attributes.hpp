@@ -4,7 +4,7 @@
 
 #include <dtrain/tensor.hpp>
 
-#include "kernels/optimizer_info.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 
 namespace dtrain::program {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 
 namespace dtrain::program {
 namespace {

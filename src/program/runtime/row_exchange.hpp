@@ -11,8 +11,8 @@
 
 #include <dtrain/communicator.hpp>
 
+#include "kernels/cpu/row_merger.hpp"
 #include "kernels/kernel.hpp"
-#include "kernels/row_merger.hpp"
 #include "program/runtime/exchanged_rows.hpp"
 #include "program/runtime/staged_rows.hpp"
 #include "program/runtime/virtual_tree.hpp"

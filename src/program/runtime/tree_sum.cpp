@@ -8,7 +8,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "kernels/loops.hpp"
+#include "kernels/loops/loops.hpp"
 
 namespace dtrain::program {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 #include "program/schemas/schemas.hpp"
 
 namespace dtrain::program {
@@ -38,7 +38,7 @@ Schema unary_gradient(std::string_view type, std::string_view reads) {
             }};
 }
 
-// The functions of one variable that kernels/functions.hpp has.
+// The functions of one variable that kernels/functors/functions.hpp has.
 std::vector<Schema> unary_schemas() {
     std::vector<Schema> schemas;
     kernels::UnaryFunctions::for_each([&]<class Function>(std::type_identity<Function>) {

@@ -10,7 +10,7 @@
 #include <dtrain/layers.hpp>
 #include <dtrain/optimizer.hpp>
 
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 #include "program/ir/operators.hpp"
 #include "program/passes/element_chains.hpp"
 #include "program/runtime/copy_of.hpp"

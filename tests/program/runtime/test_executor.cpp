@@ -15,7 +15,7 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/passes.hpp>
 
-#include "kernels/matrix_product.hpp"
+#include "kernels/cpu/matrix_product.hpp"
 #include "program/runtime/classifier.hpp"
 #include "program/runtime/copy_of.hpp"
 #include "support/message_of.hpp"
