@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: what was written comes back; nothing else is taken for it. JSON texts with a right checksum get
-// that from an own CRC-32 (a/cluster/wire/test_event.cpp checks the tested one), and nlohmann's strict writer
+// that from an own CRC-32 (tests/protocol/test_event.cpp checks the tested one), and nlohmann's strict writer
 // says what is UTF-8.
 #include <algorithm>
 #include <map>
