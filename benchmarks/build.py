@@ -28,7 +28,7 @@ AIM_OF_ALL = 840
 AIM_OF_A_CHANGE = 30
 CHANGES = {  # room: the file that changes, and tests of it by meson's names
     "launch": ("src/launch/plan/plan.cpp", ["launch"]),
-    "comm": ("src/comm/backoff.cpp", [*(f"comm ({part} of 4)" for part in range(1, 5)), "comm on 2 ranks"]),
+    "comm": ("src/comm/node/backoff.cpp", [*(f"comm ({part} of 4)" for part in range(1, 5)), "comm on 2 ranks"]),
 }
 REPEATS = 3
 LIMIT = 3 * 3600  # seconds

@@ -18,7 +18,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/aligned_memory.hpp"
-#include "io/stored_checkpoint.hpp"
+#include "storage/stored_checkpoint.hpp"
 
 namespace {
 
@@ -52,7 +52,7 @@ std::vector<Memory> memory_of(std::int64_t megabytes) {
 void restore(const std::filesystem::path& path, const std::vector<Memory>& state) {
     std::vector<std::byte*> memory;
     for (const auto& tensor : state) memory.push_back(tensor.get());
-    dtrain::io::StoredCheckpoint(path).read(memory);
+    dtrain::storage::StoredCheckpoint(path).read(memory);
 }
 
 }  // namespace

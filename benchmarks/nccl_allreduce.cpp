@@ -12,7 +12,7 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/nccl.hpp>
 
-#include "comm/nccl_module.hpp"
+#include "comm/nccl/nccl_module.hpp"
 
 namespace {
 

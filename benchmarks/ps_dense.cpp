@@ -15,7 +15,7 @@
 #include <dtrain/optimizer.hpp>
 #include <dtrain/transpiler.hpp>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/client/client.hpp"
 #include "ps/job/server_plan.hpp"
 #include "ps/server/serve.hpp"

@@ -23,7 +23,7 @@
 #include <dtrain/communicator.hpp>
 #include <dtrain/program.hpp>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/client/client.hpp"
 #include "ps/job/server_saver.hpp"
 #include "ps/server/serve.hpp"

@@ -13,8 +13,8 @@
 
 #include "capi/guarded.hpp"
 #include "capi/session.hpp"
-#include "comm/backend.hpp"
-#include "comm/operation_trace.hpp"
+#include "comm/api/backend.hpp"
+#include "comm/mpi/operation_trace.hpp"
 
 namespace dtrain::capi {
 namespace {

@@ -15,9 +15,9 @@
 #include "capi/element_of.hpp"
 #include "capi/guarded.hpp"
 #include "capi/session.hpp"
-#include "comm/backend.hpp"
-#include "comm/call.hpp"
-#include "comm/defined_reduction.hpp"
+#include "comm/api/backend.hpp"
+#include "comm/api/call.hpp"
+#include "comm/api/defined_reduction.hpp"
 
 namespace dtrain::capi {
 namespace {

@@ -16,9 +16,9 @@
 #include "base/error_file.hpp"
 #include "capi/buffers.hpp"
 #include "capi/guarded.hpp"
-#include "comm/backoff.hpp"
-#include "comm/leaving.hpp"
-#include "comm/mpi_error.hpp"
+#include "comm/failure/leaving.hpp"
+#include "comm/mpi/mpi_error.hpp"
+#include "comm/node/backoff.hpp"
 
 namespace dtrain::capi {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/files.hpp"
 #include "checkpoint/collective_file.hpp"
 #include "checkpoint/state_checkpoint.hpp"
-#include "io/checkpoint_directory.hpp"
+#include "storage/checkpoint_directory.hpp"
 
 namespace dtrain::checkpoint {
 namespace {
@@ -57,14 +57,14 @@ Checkpointer::Checkpointer(CheckpointFolder folder, const CheckpointOptions& opt
       arrays_(std::move(arrays)),
       communicator_(std::move(communicator)),
       synchronize_(std::move(synchronize)) {
-    io::start_hdf5();
+    storage::start_hdf5();
     plan();
 }
 
 void Checkpointer::plan() {
     if (options_.format != CheckpointFormat::directory && !options_.collective) return;
     struct Stored {
-        io::TensorInfo info;
+        storage::TensorInfo info;
         const void* memory;
     };
     std::vector<Stored> stored;
@@ -84,20 +84,22 @@ void Checkpointer::plan() {
     for (const auto& piece : plan_[*shard_]) {
         const auto row_bytes = tensors_[piece.tensor].row_bytes();
         pieces_.push_back({piece, memory_[piece.tensor] + piece.first_row * row_bytes});
-        staging_bytes_ += aligned_to<io::direct_alignment>(static_cast<std::size_t>(piece.rows * row_bytes));
+        staging_bytes_ +=
+            aligned_to<storage::direct_alignment>(static_cast<std::size_t>(piece.rows * row_bytes));
     }
     if (!options_.async) staging_bytes_ = 0;
 }
 
 std::optional<std::size_t> Checkpointer::plan_file() {
-    plan_ = io::deal_pieces(tensors_, io::cut_pieces(tensors_), communicator_.size());
+    plan_ = storage::deal_pieces(tensors_, storage::cut_pieces(tensors_), communicator_.size());
     return static_cast<std::size_t>(communicator_.rank());
 }
 
 std::optional<std::size_t> Checkpointer::plan_directory() {
     const int ranks = communicator_.size();
-    const int shards = options_.shards ? std::min(*options_.shards, ranks) : io::shard_count(tensors_, ranks);
-    plan_ = io::plan_shards(tensors_, shards);
+    const int shards =
+        options_.shards ? std::min(*options_.shards, ranks) : storage::shard_count(tensors_, ranks);
+    plan_ = storage::plan_shards(tensors_, shards);
     // Spread the shards over all ranks, and so over all nodes.
     for (int shard = 0; shard < shards; ++shard)
         if (static_cast<std::int64_t>(shard) * ranks / shards == communicator_.rank())
@@ -118,7 +120,7 @@ void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers)
     if (options_.collective) return or_clean_up([&] { write_together(); });
     const bool is_directory = options_.format == CheckpointFormat::directory;
     throw_together<Error>(communicator_, error_of([&] {
-                              if (is_directory && communicator_.rank() == 0) io::begin_directory(*path_);
+                              if (is_directory && communicator_.rank() == 0) storage::begin_directory(*path_);
                           }));
     in_progress_ = true;
     if (is_directory && shard_) begin_shard();
@@ -128,22 +130,22 @@ void Checkpointer::start(const CheckpointHeader& header, const Numbers& numbers)
 
 void Checkpointer::stage() {
     if (staging_bytes_ > std::exchange(staging_room_, std::max(staging_room_, staging_bytes_)))
-        staging_ = make_aligned_bytes<io::direct_alignment>(staging_bytes_);
+        staging_ = make_aligned_bytes<storage::direct_alignment>(staging_bytes_);
     auto* to = staging_.get();
     for (auto& [piece, data] : pieces_) {
         const auto row_bytes = tensors_[piece.tensor].row_bytes();
         const auto bytes = static_cast<std::size_t>(piece.rows * row_bytes);
         std::memcpy(to, memory_[piece.tensor] + piece.first_row * row_bytes, bytes);
         data = to;
-        to += aligned_to<io::direct_alignment>(bytes);
+        to += aligned_to<storage::direct_alignment>(bytes);
     }
 }
 
 void Checkpointer::begin_shard() {
     if (options_.async) stage();
     part_ = begun(options_, [this] {
-        const auto file = io::temporary_path(*path_) / io::shard_name(*shard_);
-        return io::write_shard(file, tensors_, pieces_);
+        const auto file = storage::temporary_path(*path_) / storage::shard_name(*shard_);
+        return storage::write_shard(file, tensors_, pieces_);
     });
 }
 
@@ -154,7 +156,7 @@ void Checkpointer::begin_file(const CheckpointHeader& header) {
 }
 
 void Checkpointer::write_together() {
-    const auto temporary = io::temporary_path(*path_);
+    const auto temporary = storage::temporary_path(*path_);
     const bool first = communicator_.rank() == 0;
     throw_together<Error>(communicator_, error_of([&] {
                               if (!first) return;
@@ -164,37 +166,38 @@ void Checkpointer::write_together() {
                           }));
     CollectiveFile file(communicator_, temporary, options_.hints);
     const auto layout = make_file(temporary);
-    std::vector<io::WriteExtent> extents;
-    io::ShardInfo info;
+    std::vector<storage::WriteExtent> extents;
+    storage::ShardInfo info;
     for (const auto& [piece, data] : pieces_) {
         const auto& extent = extents.emplace_back(layout.extent_of(piece, tensors_, data));
-        info.pieces.push_back({piece, extent.offset, io::extent_sum({extent.data, extent.bytes})});
+        info.pieces.push_back({piece, extent.offset, storage::extent_sum({extent.data, extent.bytes})});
     }
-    std::ranges::sort(extents, {}, &io::WriteExtent::offset);  // HDF5 may place small tensors in gaps
+    std::ranges::sort(extents, {}, &storage::WriteExtent::offset);  // HDF5 may place small tensors in gaps
     file.write(extents);
     file.close();
-    const auto all_info = communicator_.all_gather(io::to_json(info));
-    throw_together<Error>(communicator_, error_of([&] {
-                              if (!first) return;
-                              io::ShardInfo whole;
-                              for (const auto& each : all_info)
-                                  std::ranges::copy(io::shard_info_from_json(each).pieces,
-                                                    std::back_inserter(whole.pieces));
-                              or_say_where(temporary, [&] {
-                                  io::finish_checkpoint_file(temporary, layout, {header_, tensors_, {whole}});
-                              });
-                              publish_file(temporary, *path_);
-                              folder_.publish(*path_, options_.keep);
-                          }));
+    const auto all_info = communicator_.all_gather(storage::to_json(info));
+    throw_together<Error>(
+        communicator_, error_of([&] {
+            if (!first) return;
+            storage::ShardInfo whole;
+            for (const auto& each : all_info)
+                std::ranges::copy(storage::shard_info_from_json(each).pieces,
+                                  std::back_inserter(whole.pieces));
+            or_say_where(temporary, [&] {
+                storage::finish_checkpoint_file(temporary, layout, {header_, tensors_, {whole}});
+            });
+            publish_file(temporary, *path_);
+            folder_.publish(*path_, options_.keep);
+        }));
 }
 
-io::FileLayout Checkpointer::make_file(const std::filesystem::path& path) const {
-    io::FileLayout layout;
+storage::FileLayout Checkpointer::make_file(const std::filesystem::path& path) const {
+    storage::FileLayout layout;
     throw_together<Error>(communicator_, error_of([&] {
                               if (communicator_.rank() != 0) return;
                               or_say_where(path, [&] {
-                                  layout = io::begin_checkpoint_file(path, header_, tensors_,
-                                                                     io::cut_pieces(tensors_));
+                                  layout = storage::begin_checkpoint_file(path, header_, tensors_,
+                                                                          storage::cut_pieces(tensors_));
                               });
                           }));
     layout.offsets.resize(tensors_.size());
@@ -218,7 +221,7 @@ bool Checkpointer::part_is_written() const {
 
 template <class Action>
 void Checkpointer::or_clean_up(const Action& action) const {
-    io::or_clean_up(*path_, action, communicator_.rank() == 0);
+    storage::or_clean_up(*path_, action, communicator_.rank() == 0);
 }
 
 void Checkpointer::commit() {
@@ -229,16 +232,16 @@ void Checkpointer::commit() {
 void Checkpointer::collect_parts() {
     std::string info;
     const auto error = error_of([&] {
-        if (part_.valid()) info = io::to_json(part_.get());
+        if (part_.valid()) info = storage::to_json(part_.get());
     });
     throw_together<Error>(communicator_, error);
     const auto all_info = communicator_.all_gather(info);
     if (communicator_.rank() != 0) return;
-    io::CheckpointIndex index{header_, tensors_, {}};
+    storage::CheckpointIndex index{header_, tensors_, {}};
     for (const auto& each : all_info)
-        if (!each.empty()) index.shards.push_back(io::shard_info_from_json(each));
+        if (!each.empty()) index.shards.push_back(storage::shard_info_from_json(each));
     completion_ = begun(options_, [this, index = std::move(index)] {
-        io::commit_directory(*path_, index);
+        storage::commit_directory(*path_, index);
         folder_.publish(*path_, options_.keep);
     });
 }

@@ -18,10 +18,10 @@
 #include "base/background.hpp"
 #include "checkpoint/checkpoint_writer.hpp"
 #include "checkpoint/state_checkpoint.hpp"
-#include "io/block_io.hpp"
-#include "io/checkpoint_index.hpp"
-#include "io/shard_file.hpp"
-#include "io/shard_plan.hpp"
+#include "storage/block_io.hpp"
+#include "storage/checkpoint_index.hpp"
+#include "storage/shard_file.hpp"
+#include "storage/shard_plan.hpp"
 
 namespace dtrain::checkpoint {
 
@@ -51,7 +51,7 @@ class Checkpointer final : public CheckpointWriter {
     std::optional<std::size_t> plan_file();
     void write_together();
     /// Created by the first rank, returned on all ranks.
-    io::FileLayout make_file(const std::filesystem::path& path) const;
+    storage::FileLayout make_file(const std::filesystem::path& path) const;
     void begin_shard();
     void begin_file(const CheckpointHeader& header);
     void stage();
@@ -65,19 +65,19 @@ class Checkpointer final : public CheckpointWriter {
     Communicator communicator_;
     std::function<void()> synchronize_;
     Numbers numbers_;
-    std::vector<io::TensorInfo> tensors_;
+    std::vector<storage::TensorInfo> tensors_;
     std::vector<const std::byte*> memory_;  ///< of each tensor, in arrays_ or numbers_
-    io::ShardPlan plan_;
+    storage::ShardPlan plan_;
     std::optional<std::size_t> shard_;  ///< index in the plan of what this rank writes
-    std::vector<io::PieceSource> pieces_;
-    AlignedBytes<io::direct_alignment> staging_;
+    std::vector<storage::PieceSource> pieces_;
+    AlignedBytes<storage::direct_alignment> staging_;
     std::size_t staging_bytes_ = 0;  ///< required by the plan
     std::size_t staging_room_ = 0;
 
     CheckpointHeader header_;
     std::optional<std::filesystem::path> path_;
     bool in_progress_ = false;
-    Background<io::ShardInfo> part_;
+    Background<storage::ShardInfo> part_;
     Background<void> completion_;
 };
 

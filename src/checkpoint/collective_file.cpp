@@ -21,10 +21,10 @@
 namespace dtrain::checkpoint {
 namespace {
 
-using Round = std::vector<io::WriteExtent>;
+using Round = std::vector<storage::WriteExtent>;
 
 /// Splits the extents into rounds that are written one after the other.
-std::vector<Round> rounds_of(std::span<const io::WriteExtent> extents, std::size_t round_bytes) {
+std::vector<Round> rounds_of(std::span<const storage::WriteExtent> extents, std::size_t round_bytes) {
     std::vector<Round> rounds;
     std::size_t room = 0;
     for (auto rest : extents)
@@ -82,7 +82,7 @@ int write_round(MPI_File file, const Round& round) {
 
 /// The first offset at which the file does not have the extents' bytes.
 std::optional<std::int64_t> first_lost_byte(const FileDescriptor& file,
-                                            std::span<const io::WriteExtent> extents) {
+                                            std::span<const storage::WriteExtent> extents) {
     std::vector<std::byte> piece(std::size_t{1} << 20);
     for (const auto& extent : extents)
         for (std::size_t at = 0; at < extent.bytes; at += piece.size()) {
@@ -115,7 +115,7 @@ CollectiveFile::CollectiveFile(Communicator communicator, std::filesystem::path 
     check_together(code, "MPI_File_open");
 }
 
-void CollectiveFile::write(std::span<const io::WriteExtent> extents, std::size_t round_bytes) {
+void CollectiveFile::write(std::span<const storage::WriteExtent> extents, std::size_t round_bytes) {
     const bool has_room = reserve_together(extents);
     auto rounds = rounds_of(extents, round_bytes);
     rounds.resize(static_cast<std::size_t>(communicator_.max(static_cast<std::int64_t>(rounds.size()))));
@@ -125,7 +125,7 @@ void CollectiveFile::write(std::span<const io::WriteExtent> extents, std::size_t
     read_back_together(extents);
 }
 
-bool CollectiveFile::reserve_together(std::span<const io::WriteExtent> extents) const {
+bool CollectiveFile::reserve_together(std::span<const storage::WriteExtent> extents) const {
     const auto end = communicator_.max(extents.empty() ? std::int64_t{0}
                                                        : extents.back().offset +
                                                              static_cast<std::int64_t>(extents.back().bytes));
@@ -141,7 +141,7 @@ bool CollectiveFile::reserve_together(std::span<const io::WriteExtent> extents) 
     return communicator_.all(has_room);
 }
 
-void CollectiveFile::read_back_together(std::span<const io::WriteExtent> extents) const {
+void CollectiveFile::read_back_together(std::span<const storage::WriteExtent> extents) const {
     const FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     std::optional<std::string> error;
     if (const auto lost = file.valid() ? first_lost_byte(file, extents) : std::optional<std::int64_t>(0))

@@ -14,7 +14,7 @@
 #include <dtrain/communicator.hpp>
 
 #include "base/reserve_space.hpp"
-#include "io/block_io.hpp"
+#include "storage/block_io.hpp"
 
 namespace dtrain::checkpoint {
 
@@ -43,7 +43,7 @@ class CollectiveFile {
 
     /// Writes this rank's extents, which must be sorted by offset and not overlap with any rank's.
     /// @param round_bytes how much a rank writes at once; all ranks make as many rounds as the longest needs
-    void write(std::span<const io::WriteExtent> extents, std::size_t round_bytes = max_round_bytes);
+    void write(std::span<const storage::WriteExtent> extents, std::size_t round_bytes = max_round_bytes);
 
     /// Syncs and closes.
     void close();
@@ -51,8 +51,8 @@ class CollectiveFile {
   private:
     void check_together(int code, const char* operation) const;
     /// @returns whether there is room for all bytes; false: nobody knows
-    bool reserve_together(std::span<const io::WriteExtent> extents) const;
-    void read_back_together(std::span<const io::WriteExtent> extents) const;
+    bool reserve_together(std::span<const storage::WriteExtent> extents) const;
+    void read_back_together(std::span<const storage::WriteExtent> extents) const;
 
     Communicator communicator_;
     std::filesystem::path path_;

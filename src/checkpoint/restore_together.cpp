@@ -12,16 +12,16 @@
 #include <dtrain/error.hpp>
 
 #include "base/json_text.hpp"
-#include "io/checkpoint_index.hpp"
-#include "io/index_json.hpp"
+#include "storage/checkpoint_index.hpp"
+#include "storage/index_json.hpp"
 
 namespace dtrain::checkpoint {
 namespace {
 
 /// The header of the first rank.
 CheckpointHeader broadcast_header(const Communicator& communicator, const CheckpointHeader& header) {
-    const auto text = communicator.broadcast(dumped(io::as_json({header, {}, {}})));
-    return io::index_from_json(text).value().header;
+    const auto text = communicator.broadcast(dumped(storage::as_json({header, {}, {}})));
+    return storage::index_from_json(text).value().header;
 }
 
 /// The numbers of the first rank.

@@ -19,17 +19,17 @@ namespace dtrain::checkpoint {
 namespace {
 
 /// For example "float32 [3, 5]".
-std::string description(const io::TensorInfo& info) {
+std::string description(const storage::TensorInfo& info) {
     return fmt::format("{} {}", to_string(info.element), to_string(info.shape));
 }
 
-const io::TensorInfo* find(const io::StoredCheckpoint& checkpoint, const std::string& name) {
-    const auto at = std::ranges::find(checkpoint.tensors(), name, &io::TensorInfo::name);
+const storage::TensorInfo* find(const storage::StoredCheckpoint& checkpoint, const std::string& name) {
+    const auto at = std::ranges::find(checkpoint.tensors(), name, &storage::TensorInfo::name);
     return at == checkpoint.tensors().end() ? nullptr : &*at;
 }
 
-bool is_parameter(const io::TensorInfo& info) {
-    return info.name.starts_with(io::parameters_group);
+bool is_parameter(const storage::TensorInfo& info) {
+    return info.name.starts_with(storage::parameters_group);
 }
 
 CheckpointTensor copy_of(const StoredArray& array) {
@@ -41,18 +41,18 @@ CheckpointTensor copy_of(const StoredArray& array) {
 }
 
 /// "fc_0.weight" for "/parameters/fc_0.weight".
-std::string name_within_group(const io::TensorInfo& info) {
+std::string name_within_group(const storage::TensorInfo& info) {
     return info.name.substr(info.name.find('/', 1) + 1);
 }
 
-bool may_be_numbers(const io::TensorInfo& info) {
-    return info.element == DataType::float64 && info.name.starts_with(io::optimizer_group);
+bool may_be_numbers(const storage::TensorInfo& info) {
+    return info.element == DataType::float64 && info.name.starts_with(storage::optimizer_group);
 }
 
 }  // namespace
 
-io::TensorInfo stored_info(const std::string& name, const std::vector<double>& values) {
-    return {std::string(io::optimizer_group) + name,
+storage::TensorInfo stored_info(const std::string& name, const std::vector<double>& values) {
+    return {std::string(storage::optimizer_group) + name,
             DataType::float64,
             {static_cast<std::int64_t>(values.size())}};
 }
@@ -85,7 +85,7 @@ void check_job(const std::map<std::string, std::string>& theirs,
                 fmt::format("{}: made with {} {}, but this {} has none", file, field, value, reader));
 }
 
-void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
+void check_fits(const storage::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
                 const StoredArrays& arrays, const std::string& reader) {
     const auto file = checkpoint.path().string();
     check_job(checkpoint.header().job, job, file, reader);
@@ -108,7 +108,7 @@ void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::stri
                                          name_within_group(stored), description(stored), reader));
 }
 
-Numbers read_into(const StoredArrays& arrays, const io::StoredCheckpoint& checkpoint) {
+Numbers read_into(const StoredArrays& arrays, const storage::StoredCheckpoint& checkpoint) {
     std::map<std::string, std::byte*> places;
     for (const auto& array : arrays.to_write()) places[array.info.name] = array.data;
     Numbers numbers;
@@ -134,7 +134,7 @@ Restored restore_first(const std::vector<std::filesystem::path>& files,
                        const std::map<std::string, std::string>& job, const StoredArrays& arrays,
                        const std::function<void(const std::string&)>& warn, const std::string& reader) {
     for (std::size_t i = 0;; ++i) {
-        std::optional<io::StoredCheckpoint> checkpoint;
+        std::optional<storage::StoredCheckpoint> checkpoint;
         Numbers numbers;
         auto refused = refusal_of([&] { checkpoint.emplace(files.at(i)); });
         if (checkpoint) {

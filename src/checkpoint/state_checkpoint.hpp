@@ -13,7 +13,7 @@
 #include <dtrain/error.hpp>
 
 #include "checkpoint/stored_arrays.hpp"
-#include "io/stored_checkpoint.hpp"
+#include "storage/stored_checkpoint.hpp"
 
 namespace dtrain::checkpoint {
 
@@ -28,14 +28,14 @@ void check_job(const std::map<std::string, std::string>& theirs,
 /// @param job what this job would write as CheckpointHeader::job
 /// @throws UsageError naming the checkpoint and the first difference with both values, if it belongs to
 /// another job, lacks an array, has a different one, or has an extra one although the arrays are complete
-void check_fits(const io::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
+void check_fits(const storage::StoredCheckpoint& checkpoint, const std::map<std::string, std::string>& job,
                 const StoredArrays& arrays, const std::string& reader = "job");
 
 /// Lists of float64 by name, which a checkpoint stores in "/optimizer/" besides the arrays.
 using Numbers = std::map<std::string, std::vector<double>>;
 
 /// The description of such a list: "/optimizer/NAME", float64.
-io::TensorInfo stored_info(const std::string& name, const std::vector<double>& values);
+storage::TensorInfo stored_info(const std::string& name, const std::vector<double>& values);
 
 /// A checkpoint with copies of all values.
 Checkpoint copy_of(const StoredArrays& arrays, const CheckpointHeader& header, const Numbers& numbers);
@@ -43,7 +43,7 @@ Checkpoint copy_of(const StoredArrays& arrays, const CheckpointHeader& header, c
 /// Reads all tensors of a matching checkpoint directly into the arrays.
 /// @return the numbers that are not in the arrays
 /// @throws UsageError naming the file that is damaged; the content of the arrays is then undefined
-Numbers read_into(const StoredArrays& arrays, const io::StoredCheckpoint& checkpoint);
+Numbers read_into(const StoredArrays& arrays, const storage::StoredCheckpoint& checkpoint);
 
 /// Why a checkpoint is unreadable: the message of the Error that `action` throws.
 template <class Action>

@@ -11,17 +11,17 @@
 
 #include "base/text.hpp"
 #include "base/with_element.hpp"
-#include "comm/same_list.hpp"
-#include "program/state_access.hpp"
+#include "comm/api/same_list.hpp"
+#include "program/runtime/state_access.hpp"
 
 namespace dtrain::checkpoint {
 namespace {
 
 std::string path_of(bool is_parameter, const std::string& name) {
-    return std::string(is_parameter ? io::parameters_group : io::optimizer_group) + name;
+    return std::string(is_parameter ? storage::parameters_group : storage::optimizer_group) + name;
 }
 
-io::TensorInfo info_of(const CheckpointBuffer& buffer) {
+storage::TensorInfo info_of(const CheckpointBuffer& buffer) {
     auto shape = buffer.shape;
     if (shape.empty()) shape = {static_cast<std::int64_t>(buffer.values.size())};
     return {path_of(buffer.is_parameter, buffer.name), buffer.values.type(), std::move(shape)};

@@ -13,14 +13,14 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/state_checkpoints.hpp>
 
-#include "io/shard_plan.hpp"
+#include "storage/shard_plan.hpp"
 
 namespace dtrain::checkpoint {
 
 /// An array of a checkpoint in this process' memory.
 struct StoredArray {
     std::string name;  ///< the owner's name for it
-    io::TensorInfo info;
+    storage::TensorInfo info;
     std::byte* data = nullptr;
 
     std::span<std::byte> bytes() const { return {data, static_cast<std::size_t>(info.bytes())}; }

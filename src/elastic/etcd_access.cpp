@@ -7,7 +7,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "cluster/address.hpp"
+#include "identity/address.hpp"
 
 namespace dtrain::elastic {
 namespace {

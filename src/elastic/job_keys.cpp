@@ -10,7 +10,7 @@
 
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "cluster/host_name.hpp"
+#include "identity/host_name.hpp"
 
 namespace dtrain::elastic {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/on_device.hpp"
+#include "kernels/functors/on_device.hpp"
 
 // ON_GPU: for functions that run only there, such as those that take a Block.
 #ifdef __CUDACC__

@@ -50,7 +50,7 @@ class Gpu {
                                                 const KernelArguments& arguments) = 0;
 
     /// Consecutive element-wise operators over tensors of one size, in one pass over memory; or operators
-    /// found by program/joined_operators.hpp.
+    /// found by program/passes/joined_operators.hpp.
     /// @param inner memory of tensors that nothing else reads: nothing is stored there
     virtual std::unique_ptr<Kernel> make_chain_kernel(const std::vector<ChainLink>& links,
                                                       const std::set<const void*>& inner) = 0;

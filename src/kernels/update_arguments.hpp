@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/functors/update_rules.hpp"
 #include "kernels/kernel.hpp"
-#include "kernels/update_rules.hpp"
 
 /// What an update's kernels, on CPUs and GPUs, read from the operator's arguments.
 namespace dtrain::kernels {

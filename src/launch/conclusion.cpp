@@ -49,7 +49,7 @@ std::vector<cluster::Event> done_ranks(const JobState& job) {
     return out;
 }
 
-std::vector<report::Fact> page_info(const Plan& plan, const Options& options) {
+std::vector<metrics::Fact> page_info(const Plan& plan, const Options& options) {
     auto command = std::vector{options.script};
     command.insert(command.end(), options.script_arguments.begin(), options.script_arguments.end());
     return {{"dtrain", version},

@@ -18,9 +18,9 @@
 #include "base/signals.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "cluster/address.hpp"
 #include "elastic/job_commands.hpp"
 #include "elastic/membership.hpp"
+#include "identity/address.hpp"
 
 namespace dtrain::launch {
 namespace {

@@ -29,7 +29,7 @@ using StartAsCoordinator = std::function<JobOutcome(const StartRequest&)>;
 
 /// @param options with the nodes of the start in --ips
 /// @throws UsageError if this node cannot follow its coordinator
-using FollowStart = std::function<link::Followed(const Options& options, const Leaving& leaving)>;
+using FollowStart = std::function<transport::Followed(const Options& options, const Leaving& leaving)>;
 
 /// What this node publishes about itself to the others.
 struct OwnPart {

@@ -8,9 +8,9 @@
 #include <dtrain/callbacks.hpp>
 #include <dtrain/model.hpp>
 
+#include "metrics/slowest_rank.hpp"
 #include "model/model_access.hpp"
 #include "model/monitor.hpp"
-#include "report/slowest_rank.hpp"
 
 namespace dtrain {
 namespace {
@@ -91,7 +91,7 @@ bool EpochLines::on_epoch_end(Model& model, const EpochRecord& record) {
     for (const auto& name : measures_)
         line += fmt::format("  {} {:.4f}", name, record.measure(name).value_or(0));
     if (const auto& slow = record.slowest; slow && slow->is_urgent)
-        line += "\n         " + report::text_of(slow->rank, slow->host, slow->waited);
+        line += "\n         " + metrics::text_of(slow->rank, slow->host, slow->waited);
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
     return true;

@@ -36,9 +36,9 @@ GpuFigures gather_gpu_use(const Communicator& ranks, topology::GpuWatch& watch, 
     int utilizations = 0, powers = 0;
     for (int rank = 0; rank < ranks.size(); ++rank) {
         const auto* const told = of_all.data() + figures * static_cast<std::size_t>(rank);
-        const report::RankGpus gpus{first + rank, received(told[0]), received(told[1]), received(told[2]),
-                                    received(told[3])};
-        if (gpus != report::RankGpus{.rank = first + rank}) gathered.ranks.push_back(gpus);
+        const metrics::RankGpus gpus{first + rank, received(told[0]), received(told[1]), received(told[2]),
+                                     received(told[3])};
+        if (gpus != metrics::RankGpus{.rank = first + rank}) gathered.ranks.push_back(gpus);
         if (const auto value = received(told[4])) {
             utilization += *value;
             ++utilizations;

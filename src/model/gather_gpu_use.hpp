@@ -6,16 +6,16 @@
 
 #include <dtrain/communicator.hpp>
 
-#include "report/metric_row.hpp"
-#include "report/run.hpp"
+#include "metrics/metric_row.hpp"
+#include "metrics/run.hpp"
 #include "topology/gpu_use.hpp"
 
 namespace dtrain::model {
 
 /// Utilisation of the GPUs of all ranks.
 struct GpuFigures {
-    std::vector<report::RankGpus> ranks;   ///< over the whole run; without ranks of which nothing is known
-    std::vector<report::Measured> values;  ///< since the last call: gpu_utilization, gpu_watts
+    std::vector<metrics::RankGpus> ranks;   ///< over the whole run; without ranks of which nothing is known
+    std::vector<metrics::Measured> values;  ///< since the last call: gpu_utilization, gpu_watts
 };
 
 /// Collective. @param first see gather_places()

@@ -6,7 +6,7 @@
 
 #include <dtrain/communicator.hpp>
 
-#include "report/run.hpp"
+#include "metrics/run.hpp"
 #include "train/phase_clock.hpp"
 
 namespace dtrain::model {
@@ -19,7 +19,7 @@ struct ExchangesKnown {
 
 /// How each rank spent its time, on all ranks. Collective. @param own of this rank @param seconds since the
 /// start: what no phase covers is the rest @param first see gather_places()
-std::vector<report::RankTimes> gather_times(const Communicator& ranks, const train::PhaseTimes& own,
-                                            double seconds, const ExchangesKnown& known, int first = 0);
+std::vector<metrics::RankTimes> gather_times(const Communicator& ranks, const train::PhaseTimes& own,
+                                             double seconds, const ExchangesKnown& known, int first = 0);
 
 }  // namespace dtrain::model

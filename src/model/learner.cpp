@@ -12,13 +12,13 @@
 #include <dtrain/passes.hpp>
 
 #include "base/text.hpp"
-#include "kernels/optimizer_info.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 #include "model/batch_sums.hpp"
 #include "model/gather_times.hpp"
 #include "model/together.hpp"
-#include "program/compute_device.hpp"
-#include "program/fed_rate.hpp"
-#include "program/gpu_choice.hpp"
+#include "program/optim/fed_rate.hpp"
+#include "program/runtime/compute_device.hpp"
+#include "program/runtime/gpu_choice.hpp"
 
 namespace dtrain::model {
 namespace {
@@ -325,7 +325,7 @@ Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {
     return made;
 }
 
-std::vector<report::RankTimes> Learner::gather_times(double seconds) const {
+std::vector<metrics::RankTimes> Learner::gather_times(double seconds) const {
     const bool sees = !trainer_ || trainer_->executor.sees_exchanges();
     return model::gather_times(options_.communicator, loop_->phases().times(), seconds,
                                {.sees = sees, .compares = servers_ == nullptr},

@@ -15,10 +15,10 @@
 #include <dtrain/model.hpp>
 
 #include "checkpoint/state_checkpoint.hpp"
+#include "metrics/run.hpp"
 #include "model/sample_columns.hpp"
 #include "model/servers.hpp"
 #include "model/spec.hpp"
-#include "report/run.hpp"
 #include "train/loop.hpp"
 
 namespace dtrain::model {
@@ -78,7 +78,7 @@ class Learner {
     /// Starts measuring the time of steps.
     void begin_times() { loop_->phases() = {}; }
     /// How all ranks spent their time since then. Collective. @param seconds elapsed
-    std::vector<report::RankTimes> gather_times(double seconds) const;
+    std::vector<metrics::RankTimes> gather_times(double seconds) const;
 
     std::int64_t epochs() const { return loop_->position().epoch; }
     std::int64_t steps() const { return loop_->position().step; }

@@ -11,12 +11,12 @@
 #include <dtrain/model.hpp>
 
 #include "base/host.hpp"
-#include "comm/node_line.hpp"
-#include "comm/own_world_size.hpp"
+#include "comm/api/own_world_size.hpp"
+#include "comm/node/node_line.hpp"
+#include "metrics/slowest_rank.hpp"
 #include "model/learner.hpp"
 #include "model/model_access.hpp"
 #include "model/together.hpp"
-#include "report/slowest_rank.hpp"
 
 namespace dtrain {
 namespace {
@@ -70,7 +70,7 @@ std::vector<std::string> measure_names(const model::Learner& learner, bool evalu
 
 struct Model::Content {
     model::Learner learner;
-    std::vector<report::RankTimes> times = {};
+    std::vector<metrics::RankTimes> times = {};
 };
 
 Model::Model(Network network, std::vector<SampleSpec> inputs, std::vector<SampleSpec> labels,
@@ -168,7 +168,7 @@ std::vector<EpochRecord> Model::fit_checked(const Samples& train, const FitOptio
     return history;
 }
 
-const std::vector<report::RankTimes>& detail::ModelAccess::rank_times(const Model& model) {
+const std::vector<metrics::RankTimes>& detail::ModelAccess::rank_times(const Model& model) {
     return model.content_->times;
 }
 
@@ -178,7 +178,7 @@ bool detail::ModelAccess::has_servers(const Model& model) {
 
 void Model::note_times(EpochRecord& record, double seconds) {
     auto times = content_->learner.gather_times(seconds);
-    if (const auto slowest = report::slowest_of(report::times_since(content_->times, times)))
+    if (const auto slowest = metrics::slowest_of(metrics::times_since(content_->times, times)))
         record.slowest = SlowRank{.rank = slowest->rank,
                                   .host = communicator().broadcast(host_name(), slowest->rank),
                                   .waited = slowest->waited,

@@ -8,7 +8,7 @@
 #include <dtrain/model.hpp>
 
 #include "base/status_line.hpp"
-#include "report/progress.hpp"
+#include "metrics/progress.hpp"
 
 namespace dtrain {
 
@@ -20,18 +20,18 @@ struct ProgressBar::Content {
     std::int64_t steps = 0;  ///< since `begin`
 
     void show(const StepRecord& record, Clock::time_point now) {
-        next = now + report::stands_for(*line);
+        next = now + metrics::stands_for(*line);
         const auto in_epoch = std::chrono::duration<double>(now - epoch_begin).count();
-        const report::Progress progress{
+        const metrics::Progress progress{
             .epoch = record.epoch,
             .epochs = record.epochs,
             .step = record.step,
             .steps = record.steps,
             .samples_per_second = static_cast<double>(record.step * record.batch) / in_epoch,
             .loss = record.loss,
-            .left = report::time_left(now - begin, steps,
-                                      (record.epochs - record.epoch + 1) * record.steps - record.step)};
-        report::show(progress, *line, [](const std::string& text) {
+            .left = metrics::time_left(now - begin, steps,
+                                       (record.epochs - record.epoch + 1) * record.steps - record.step)};
+        metrics::show(progress, *line, [](const std::string& text) {
             std::fputs(text.c_str(), stdout);
             std::fflush(stdout);
         });
@@ -45,7 +45,7 @@ void ProgressBar::on_begin(Model& model, const std::vector<std::string>& /*measu
     if (model.communicator().rank() != 0) return;
     content_->line = StatusLine::on_output();
     content_->begin = content_->epoch_begin = Clock::now();
-    content_->next = content_->begin + report::stands_for(*content_->line);
+    content_->next = content_->begin + metrics::stands_for(*content_->line);
     content_->steps = 0;
 }
 

@@ -10,9 +10,9 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "io/checkpoint_index.hpp"
-#include "io/stored_checkpoint.hpp"
 #include "model/server_checkpointer.hpp"
+#include "storage/checkpoint_index.hpp"
+#include "storage/stored_checkpoint.hpp"
 
 namespace dtrain::model {
 namespace {
@@ -23,9 +23,9 @@ using checkpoint::Restored;
 
 /// @throws UsageError if it is a checkpoint written without parameter servers, or cannot be read at all
 void check_is_of_servers(const std::filesystem::path& checkpoint, int servers) {
-    for (const char* file : {trainer_file, io::servers_name})
+    for (const char* file : {trainer_file, storage::servers_name})
         if (std::filesystem::exists(checkpoint / file)) return;
-    const io::StoredCheckpoint other(checkpoint);
+    const storage::StoredCheckpoint other(checkpoint);
     throw UsageError(fmt::format(
         "{}: a job without parameter servers has written it, and this job has {}, which cannot go on from "
         "it; start the job without servers, or begin without this checkpoint",

@@ -11,10 +11,10 @@
 #include <dtrain/model.hpp>
 
 #include "base/files.hpp"
+#include "metrics/recorder.hpp"
 #include "model/gather_gpu_use.hpp"
 #include "model/gather_places.hpp"
 #include "model/model_access.hpp"
-#include "report/recorder.hpp"
 
 namespace dtrain {
 namespace {
@@ -34,7 +34,7 @@ struct RunRecord::Content {
         double seconds = 0;   ///< since `begin`
     };
 
-    Content(report::Outputs where, std::string headline, const RowOptions& row_options)
+    Content(metrics::Outputs where, std::string headline, const RowOptions& row_options)
         : outputs(std::move(where)), title(std::move(headline)), rows(row_options) {
         if (rows.every_steps && *rows.every_steps < 1)
             throw UsageError(
@@ -45,13 +45,13 @@ struct RunRecord::Content {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
 
-    report::Outputs outputs;
+    metrics::Outputs outputs;
     std::string title;
     RowOptions rows;
     std::int64_t every_steps = 1;
     Position last = {};
     std::vector<std::string> measures = {};
-    std::unique_ptr<report::Recorder> recorder = {};
+    std::unique_ptr<metrics::Recorder> recorder = {};
     std::unique_ptr<topology::GpuWatch> gpus = {};
     std::chrono::steady_clock::time_point begin = {};
 };
@@ -68,15 +68,15 @@ void RunRecord::on_begin(Model& model, const std::vector<std::string>& measures)
     content_->measures = measures;
     content_->begin = std::chrono::steady_clock::now();
     if (ranks.rank() != 0) return;
-    report::check_outputs(content_->outputs);
-    content_->recorder = std::make_unique<report::Recorder>(
+    metrics::check_outputs(content_->outputs);
+    content_->recorder = std::make_unique<metrics::Recorder>(
         content_->outputs,
-        report::Run{.title = content_->title, .began = report::time_now(), .places = std::move(places)},
+        metrics::Run{.title = content_->title, .began = metrics::time_now(), .places = std::move(places)},
         [](const std::string& complaint) { write_all(STDERR_FILENO, "dtrain: " + complaint + "\n"); });
 }
 
 void RunRecord::on_epoch_begin(Model& /*model*/, const StepRecord& record) {
-    content_->every_steps = content_->rows.every_steps.value_or(report::steps_between_rows(record.steps));
+    content_->every_steps = content_->rows.every_steps.value_or(metrics::steps_between_rows(record.steps));
     content_->last = {.seconds = content_->seconds()};
 }
 
@@ -87,14 +87,14 @@ void RunRecord::on_step_end(Model& model, const StepRecord& record) noexcept {
                                 .loss_sum = record.loss * static_cast<double>(record.step),
                                 .seconds = content_->seconds()};
     const auto steps = static_cast<double>(now.step - content_->last.step);
-    report::MetricRow row{.event = "step",
-                          .time = report::time_now(),
-                          .seconds = now.seconds,
-                          .epoch = record.epoch,
-                          .step = model.steps_done(),
-                          .values = {{"loss", (now.loss_sum - content_->last.loss_sum) / steps},
-                                     {"samples_per_second", steps * static_cast<double>(record.batch) /
-                                                                (now.seconds - content_->last.seconds)}}};
+    metrics::MetricRow row{.event = "step",
+                           .time = metrics::time_now(),
+                           .seconds = now.seconds,
+                           .epoch = record.epoch,
+                           .step = model.steps_done(),
+                           .values = {{"loss", (now.loss_sum - content_->last.loss_sum) / steps},
+                                      {"samples_per_second", steps * static_cast<double>(record.batch) /
+                                                                 (now.seconds - content_->last.seconds)}}};
     if (record.learning_rate) row.values.push_back({"learning_rate", *record.learning_rate});
     content_->recorder->add(std::move(row));
     content_->last = now;
@@ -103,11 +103,11 @@ void RunRecord::on_step_end(Model& model, const StepRecord& record) noexcept {
 bool RunRecord::on_epoch_end(Model& model, const EpochRecord& record) {
     const auto gpus = model::gather_gpu_use(model.communicator(), *content_->gpus);
     if (!content_->recorder) return true;
-    report::MetricRow row{.event = "epoch",
-                          .time = report::time_now(),
-                          .seconds = content_->seconds(),
-                          .epoch = record.epoch,
-                          .step = model.steps_done()};
+    metrics::MetricRow row{.event = "epoch",
+                           .time = metrics::time_now(),
+                           .seconds = content_->seconds(),
+                           .epoch = record.epoch,
+                           .step = model.steps_done()};
     for (const auto& name : content_->measures)
         if (const auto value = record.measure(name)) row.values.push_back({name_in_row(name), *value});
     row.values.push_back(
@@ -117,7 +117,7 @@ bool RunRecord::on_epoch_end(Model& model, const EpochRecord& record) {
     content_->recorder->set(gpus.ranks);
     content_->recorder->set(detail::ModelAccess::rank_times(model));
     if (const auto& slowest = record.slowest)
-        content_->recorder->add(report::SlowEpoch{record.epoch, slowest->rank, slowest->waited});
+        content_->recorder->add(metrics::SlowEpoch{record.epoch, slowest->rank, slowest->waited});
     content_->recorder->add(std::move(row));
     return true;
 }
@@ -129,22 +129,23 @@ void RunRecord::on_end(Model& /*model*/, const std::exception* failure) noexcept
         content_->recorder->finish("done", content_->seconds());
     else
         content_->recorder->finish("failed", content_->seconds(),
-                                   report::Failure{.headline = failure->what(), .text = ""});
+                                   metrics::Failure{.headline = failure->what(), .text = ""});
     content_->recorder.reset();
 }
 
 JsonLines::JsonLines(const std::filesystem::path& file, const RowOptions& rows)
     : RunRecord(std::make_unique<Content>(
-          report::Outputs{.metrics = file, .tensorboard = {}, .page = {}, .record = {}}, "training", rows)) {}
+          metrics::Outputs{.metrics = file, .tensorboard = {}, .page = {}, .record = {}}, "training", rows)) {
+}
 
 TensorBoard::TensorBoard(const std::filesystem::path& folder, const RowOptions& rows)
     : RunRecord(std::make_unique<Content>(
-          report::Outputs{.metrics = {}, .tensorboard = folder, .page = {}, .record = {}}, "training",
+          metrics::Outputs{.metrics = {}, .tensorboard = folder, .page = {}, .record = {}}, "training",
           rows)) {}
 
 ReportPage::ReportPage(const std::filesystem::path& file, std::string title, const RowOptions& rows)
     : RunRecord(std::make_unique<Content>(
-          report::Outputs{.metrics = {}, .tensorboard = {}, .page = file, .record = {}}, std::move(title),
+          metrics::Outputs{.metrics = {}, .tensorboard = {}, .page = file, .record = {}}, std::move(title),
           rows)) {}
 
 }  // namespace dtrain

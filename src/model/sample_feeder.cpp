@@ -12,7 +12,7 @@ SampleFeeder::SampleFeeder(std::shared_ptr<const DataSource> data,
     : train::Feeder(sampling), data_(std::move(data)), names_(names) {
     // From memory, gathering a batch is as fast as copying it from another thread's buffer.
     if (data_->lookahead() > 0)
-        prefetcher_ = std::make_unique<io::Prefetcher>(data_, DistributedSampler(sampling));
+        prefetcher_ = std::make_unique<data::Prefetcher>(data_, DistributedSampler(sampling));
 }
 
 void SampleFeeder::bind(Executor& executor) {

@@ -10,7 +10,7 @@
 
 #include <dtrain/dataset.hpp>
 
-#include "io/prefetcher.hpp"
+#include "data/prefetcher.hpp"
 #include "train/feeder.hpp"
 
 namespace dtrain::model {
@@ -35,7 +35,7 @@ class SampleFeeder final : public train::Feeder {
   private:
     std::shared_ptr<const DataSource> data_;
     FedNames names_;
-    std::unique_ptr<io::Prefetcher> prefetcher_;
+    std::unique_ptr<data::Prefetcher> prefetcher_;
     std::span<float> x_;
     std::span<std::int64_t> label_;
     std::span<float> weight_;

@@ -11,9 +11,9 @@
 #include <dtrain/state_checkpoints.hpp>
 
 #include "checkpoint/state_checkpoint.hpp"
-#include "io/checkpoint_directory.hpp"
-#include "io/hdf5_file.hpp"
 #include "ps/job/server_manifest.hpp"
+#include "storage/checkpoint_directory.hpp"
+#include "storage/hdf5_file.hpp"
 
 namespace dtrain::model {
 
@@ -21,8 +21,8 @@ bool is_of_servers(const std::filesystem::path& checkpoint) {
     return std::filesystem::exists(checkpoint / trainer_file);
 }
 
-io::StoredCheckpoint trainers_part(const std::filesystem::path& checkpoint) {
-    return io::StoredCheckpoint(is_of_servers(checkpoint) ? checkpoint / trainer_file : checkpoint);
+storage::StoredCheckpoint trainers_part(const std::filesystem::path& checkpoint) {
+    return storage::StoredCheckpoint(is_of_servers(checkpoint) ? checkpoint / trainer_file : checkpoint);
 }
 
 std::string rows_file(int trainer, int trainers) {
@@ -36,7 +36,7 @@ ServerCheckpointer::ServerCheckpointer(ServerCheckpointSettings settings, const 
       state_(std::move(state)),
       trainers_(std::move(trainers)),
       synchronize_(std::move(synchronize)) {
-    io::start_hdf5();
+    storage::start_hdf5();
 }
 
 template <class Action>
@@ -54,7 +54,7 @@ void ServerCheckpointer::by_the_first(const Action& action) const {
 
 template <class Action>
 void ServerCheckpointer::or_clean_up(const Action& action) const {
-    io::or_clean_up(*path_, action, trainers_.rank() == 0);
+    storage::or_clean_up(*path_, action, trainers_.rank() == 0);
 }
 
 void ServerCheckpointer::start(const CheckpointHeader& header) {
@@ -78,8 +78,8 @@ void ServerCheckpointer::start_at(const std::filesystem::path& path, const State
 }
 
 void ServerCheckpointer::begin(const StateCheckpoint& position) {
-    io::begin_directory(*path_);
-    const auto folder = io::temporary_path(*path_);
+    storage::begin_directory(*path_);
+    const auto folder = storage::temporary_path(*path_);
     auto checkpoint = checkpoint::copy_of(state_, position, position.numbers);
     const bool saves_changes = settings_.full_every > 1;
     since_ = saves_changes && static_cast<std::int64_t>(chain_.size()) < settings_.full_every
@@ -96,7 +96,7 @@ void ServerCheckpointer::begin_rows(const CheckpointHeader& header) {
     auto rows = servers_.trainer_rows();
     if (rows.optimizer.empty()) return;
     static_cast<CheckpointHeader&>(rows) = header;
-    const auto file = io::temporary_path(*path_) / rows_file(trainers_.rank(), trainers_.size());
+    const auto file = storage::temporary_path(*path_) / rows_file(trainers_.rank(), trainers_.size());
     rows_part_ = Background<void>::in_thread([file, rows = std::move(rows)] { save_checkpoint(file, rows); });
 }
 
@@ -127,7 +127,7 @@ void ServerCheckpointer::complete() {
                                                is_published = is_published_, keep = settings_.files.keep,
                                                folder = CheckpointFolder(settings_.dir, settings_.run)] {
         write_manifest();
-        io::complete_directory(path);
+        storage::complete_directory(path);
         if (is_published) folder.publish(path, keep, ps::needs_of);
     });
 }

@@ -17,7 +17,7 @@
 
 #include "base/background.hpp"
 #include "checkpoint/checkpoint_writer.hpp"
-#include "io/stored_checkpoint.hpp"
+#include "storage/stored_checkpoint.hpp"
 
 namespace dtrain::model {
 
@@ -28,8 +28,9 @@ inline constexpr const char* trainer_file = "trainer.h5";
 /// Whether this folder is a checkpoint of servers.
 bool is_of_servers(const std::filesystem::path& checkpoint);
 
-/// The trainers' part of a checkpoint, with or without servers. @throws UsageError as io::StoredCheckpoint
-io::StoredCheckpoint trainers_part(const std::filesystem::path& checkpoint);
+/// The trainers' part of a checkpoint, with or without servers. @throws UsageError as
+/// storage::StoredCheckpoint
+storage::StoredCheckpoint trainers_part(const std::filesystem::path& checkpoint);
 
 /// The file in it with the row state that only this one of `trainers` trainers has (geo mode).
 std::string rows_file(int trainer, int trainers);

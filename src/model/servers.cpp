@@ -12,7 +12,7 @@
 
 #include "base/host.hpp"
 #include "base/log.hpp"
-#include "comm/leaving.hpp"
+#include "comm/failure/leaving.hpp"
 #include "model/resume_servers.hpp"
 #include "model/server_checkpointer.hpp"
 #include "ps/job/layout.hpp"

@@ -11,7 +11,7 @@
 #include <dtrain/layers.hpp>
 
 #include "base/text.hpp"
-#include "kernels/optimizer_info.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 
 namespace dtrain::model {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <dtrain/comm_error.hpp>
 
-#include "comm/backend.hpp"
+#include "comm/api/backend.hpp"
 
 namespace dtrain::parallel {
 

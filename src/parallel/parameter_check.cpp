@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "comm/same_list.hpp"
+#include "comm/api/same_list.hpp"
 #include "parallel/with_real.hpp"
 
 namespace dtrain::parallel {

@@ -8,8 +8,8 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "comm/has_world.hpp"
-#include "comm/launched.hpp"
+#include "comm/api/has_world.hpp"
+#include "comm/api/launched.hpp"
 #include "spawn/launch_command.hpp"
 #include "spawn/spawned_ranks.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <dtrain/passes.hpp>
 
-#include "cluster/endpoint_list.hpp"
+#include "identity/endpoint_list.hpp"
 #include "transpiler/endpoints.hpp"
 
 namespace dtrain::transpiler {

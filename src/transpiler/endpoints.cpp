@@ -8,7 +8,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "cluster/address.hpp"
+#include "identity/address.hpp"
 
 namespace dtrain::transpiler {
 

@@ -9,7 +9,7 @@
 
 #include <dtrain/optimizer.hpp>
 
-#include "program/operators.hpp"
+#include "program/ir/operators.hpp"
 
 namespace dtrain::transpiler {
 namespace {

@@ -10,9 +10,9 @@
 #include <dtrain/passes.hpp>
 #include <dtrain/transpiler.hpp>
 
-#include "cluster/endpoint_list.hpp"
-#include "program/exchanges.hpp"
-#include "program/server_link.hpp"
+#include "identity/endpoint_list.hpp"
+#include "program/ir/exchanges.hpp"
+#include "program/runtime/server_link.hpp"
 #include "transpiler/collective.hpp"
 #include "transpiler/endpoints.hpp"
 #include "transpiler/server_program.hpp"

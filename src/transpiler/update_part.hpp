@@ -10,7 +10,7 @@
 
 #include <dtrain/program.hpp>
 
-#include "program/exchanges.hpp"
+#include "program/ir/exchanges.hpp"
 
 namespace dtrain::transpiler {
 

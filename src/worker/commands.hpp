@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/signals.hpp"
-#include "cluster/command.hpp"
+#include "protocol/command.hpp"
 
 namespace dtrain::worker {
 

@@ -11,7 +11,7 @@
 
 #include "base/random_id.hpp"
 #include "base/text.hpp"
-#include "cluster/gloo_folder.hpp"
+#include "protocol/gloo_folder.hpp"
 
 namespace dtrain::worker {
 namespace {

@@ -7,8 +7,8 @@
 #include <deque>
 #include <optional>
 
-#include "cluster/event.hpp"
-#include "cluster/hang_limit.hpp"
+#include "protocol/event.hpp"
+#include "protocol/hang_limit.hpp"
 #include "worker/learned_limit.hpp"
 
 namespace dtrain::worker {

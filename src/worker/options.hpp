@@ -10,8 +10,8 @@
 #include <dtrain/environment.hpp>
 
 #include "base/manual_page.hpp"
-#include "cluster/hang_limit.hpp"
-#include "cluster/rank_list.hpp"
+#include "protocol/hang_limit.hpp"
+#include "protocol/rank_list.hpp"
 #include "worker/log_policy.hpp"
 
 namespace dtrain::worker {

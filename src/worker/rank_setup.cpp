@@ -7,10 +7,10 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "cluster/address.hpp"
-#include "cluster/endpoint_list.hpp"
-#include "cluster/long_value.hpp"
-#include "cluster/server_environment.hpp"
+#include "identity/address.hpp"
+#include "identity/endpoint_list.hpp"
+#include "identity/long_value.hpp"
+#include "protocol/server_environment.hpp"
 
 namespace dtrain::worker {
 namespace {

@@ -9,9 +9,9 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/topology.hpp>
 
-#include "cluster/assignment.hpp"
-#include "cluster/endpoints.hpp"
-#include "cluster/server_job.hpp"
+#include "identity/endpoints.hpp"
+#include "protocol/assignment.hpp"
+#include "protocol/server_job.hpp"
 
 namespace dtrain::worker {
 

@@ -11,7 +11,7 @@
 
 #include <dtrain/environment.hpp>
 
-#include "cluster/event.hpp"
+#include "protocol/event.hpp"
 #include "trace/rank_state.hpp"
 #include "worker/stacks.hpp"
 

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "cluster/event.hpp"
+#include "protocol/event.hpp"
 #include "trace/rank_state.hpp"
 #include "worker/stacks.hpp"
 

@@ -23,7 +23,7 @@
 #include "base/redact.hpp"
 #include "base/text.hpp"
 #include "base/wall_clock.hpp"
-#include "report/run.hpp"
+#include "metrics/run.hpp"
 #include "topology/gpu_use.hpp"
 #include "worker/end_info.hpp"
 #include "worker/gpu_inspection.hpp"
@@ -215,7 +215,7 @@ class Supervisor {
         const auto use = gpu_watch_->use();
         if (use == topology::GpuUse{}) return;
         auto event = new_event(Event::Kind::gpus);
-        event.text = report::gpus_text({job_.rank, use.utilization, use.watts, use.memory, use.celsius});
+        event.text = metrics::gpus_text({job_.rank, use.utilization, use.watts, use.memory, use.celsius});
         job_.report(event);
     }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/event.hpp"
+#include "protocol/event.hpp"
 #include "worker/commands.hpp"
 #include "worker/guard.hpp"
 #include "worker/hang_watch.hpp"

@@ -8,7 +8,7 @@
 
 #include <dtrain/cluster.hpp>
 
-#include "cluster/torch_job.hpp"
+#include "protocol/torch_job.hpp"
 #include "worker/supervise.hpp"
 
 namespace dtrain::worker {

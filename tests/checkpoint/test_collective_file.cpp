@@ -41,7 +41,7 @@ TEST(CollectiveFile, HasTheExtentsOfAllRanksHoweverFewBytesGoInARound) {
     const auto rank = static_cast<std::size_t>(test_world().rank());
     // The ranks take turns; rank 0 has one extent fewer, and so fewer rounds.
     std::vector<std::vector<std::byte>> memory;
-    std::vector<io::WriteExtent> extents;
+    std::vector<storage::WriteExtent> extents;
     for (std::size_t i = 0; i < extents_of_rank - (rank == 0 ? 1 : 0); ++i) {
         const auto begin = (i * ranks + rank) * extent_bytes;
         auto& bytes = memory.emplace_back(extent_bytes);
@@ -66,7 +66,7 @@ std::string refusal(const CollectiveFile::Reserve& reserve) {
     const SharedFolder folder;
     CollectiveFile file(test_world(), folder / "small", {}, reserve);
     const std::vector<std::byte> bytes(100'000, std::byte{7});
-    const std::vector<io::WriteExtent> extents{
+    const std::vector<storage::WriteExtent> extents{
         {bytes.data(), bytes.size(), static_cast<std::int64_t>(bytes.size()) * test_world().rank()}};
     std::optional<SmallFiles> limit;
     if (test_world().rank() == 0) limit.emplace(1000);

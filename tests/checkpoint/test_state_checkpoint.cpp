@@ -17,8 +17,8 @@
 #include <dtrain/state_checkpoints.hpp>
 
 #include "checkpoint/state_checkpoint.hpp"
-#include "io/checkpoint_index.hpp"
 #include "small_state.hpp"
+#include "storage/checkpoint_index.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -92,7 +92,7 @@ TEST(CheckpointOfState, RestoresEveryBit) {
     const auto to = small_state(2);
     ASSERT_NE(parameters_checksum(from), parameters_checksum(to));
     const auto checkpoint = checkpoint_of(from);
-    const io::StoredCheckpoint stored("old.h5", checkpoint);
+    const storage::StoredCheckpoint stored("old.h5", checkpoint);
     check_fits(stored, job, to);
     read_into(to, stored);
     EXPECT_EQ(parameters_checksum(from), parameters_checksum(to));
@@ -156,14 +156,14 @@ TEST(CheckpointOfState, NumbersThatItsFilesDoNotHaveTakeNoMemory) {
     const auto state = small_state(1);
     const auto path =
         CheckpointFolder(folder.path()).save(checkpoint_of(state), 1, CheckpointFormat::directory);
-    auto index = io::read_index(path / io::index_name);
+    auto index = storage::read_index(path / storage::index_name);
     auto& shard = index.shards.at(0);
     const std::int64_t rows = std::int64_t{1} << 45;
     const auto number = index.tensors.size();
-    index.tensors.push_back({std::string(io::optimizer_group) + "sums", DataType::float64, {rows}});
+    index.tensors.push_back({std::string(storage::optimizer_group) + "sums", DataType::float64, {rows}});
     shard.pieces.push_back({{number, 0, rows}, shard.bytes, 0});
     shard.bytes += rows * 8;
-    io::write_index(path / io::index_name, index);
+    storage::write_index(path / storage::index_name, index);
     const auto refusal_of_it = [&] {
         return tests::message_of<UsageError>([&] { restore_first({path}, job, state, {}); });
     };

@@ -22,7 +22,7 @@ from test_named_once import LIMITS
 
 # quarter(x) is x, or x / 4 below 0. In each file: a line that is there once, and what comes before it; in a list, behind it.
 OPERATOR = {
-    "src/kernels/functions.hpp": [("struct Sqrt {", """
+    "src/kernels/functors/functions.hpp": [("struct Sqrt {", """
 struct Quarter {
     static constexpr std::string_view type = "quarter";
     static constexpr std::string_view gradient_type = "quarter_grad";
@@ -62,7 +62,7 @@ struct Trail {
     double fade = 0.5;
 };
 """), ("std::variant<Sgd, Momentum, Adam, Adagrad, AdamW, Ftrl", ", Trail")],
-    "src/kernels/update_rules.hpp": [("template <class... Rules>", """
+    "src/kernels/functors/update_rules.hpp": [("template <class... Rules>", """
 struct TrailRule : UpdateRule {
     using Settings = Trail;
     static constexpr std::string_view type = "trail";
@@ -88,7 +88,7 @@ struct TrailRule : UpdateRule {
 """), ("AdagradRule, AdamWRule, FtrlRule", ", TrailRule")],
 }
 ADDED = {"an element-wise operator": OPERATOR, "an optimizer": OPTIMIZER}
-LISTS = {"an element-wise operator": "src/kernels/functions.hpp", "an optimizer": "src/kernels/update_rules.hpp"}
+LISTS = {"an element-wise operator": "src/kernels/functors/functions.hpp", "an optimizer": "src/kernels/functors/update_rules.hpp"}
 
 PROGRAM = r"""
 #include <cstdio>
@@ -215,7 +215,7 @@ def sources_with(header):
                         known[path] |= {beside} | headers_of(beside)
         return known[path]
 
-    return [path for room in ("kernels", "program") for path in sorted((ROOT / "src" / room).glob("*.cpp"))
+    return [path for room in ("kernels", "program") for path in sorted((ROOT / "src" / room).rglob("*.cpp"))
             if ROOT / header in headers_of(path)]
 
 

@@ -63,7 +63,7 @@ def test_check_finds_gpus_that_are_ill(job, ill_gpus):
 
 
 def test_check_finds_software_that_does_not_fit_together(job, ill_gpus):
-    """A driver of CUDA 9.0 by NVML, and an NCCL that says that it is 2.18.5 for CUDA 12.2 (tests/comm/old_nccl.cpp)."""
+    """A driver of CUDA 9.0 by NVML, and an NCCL that says that it is 2.18.5 for CUDA 12.2 (tests/comm/nccl/old_nccl.cpp)."""
     built = re.search(r"CUDA runtime +(\d+)\.(\d+)", job.run(WORKER, "--info").stdout)
     if not built:
         pytest.skip("built without CUDA")

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Oracles: what fit() returns; batches that are trained and evaluated one by one; steps counted by hand.
-// tests/report has the files' formats.
+// tests/metrics has the files' formats.
 #include <algorithm>
 #include <array>
 #include <chrono>

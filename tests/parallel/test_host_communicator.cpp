@@ -7,7 +7,7 @@
 #include <dtrain/comm_error.hpp>
 #include <dtrain/data_parallel.hpp>
 
-#include "comm/nccl_world.hpp"
+#include "comm/nccl/nccl_world.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 

@@ -129,7 +129,7 @@ def allreduce_nodes(scene):
 
 def build(scene):
     source = scene.folder / "source"
-    for name in ("src/launch/plan/plan.cpp", "src/comm/backoff.cpp"):
+    for name in ("src/launch/plan/plan.cpp", "src/comm/node/backoff.cpp"):
         scene.script(source / name, "")
     scene.script(source / "examples/setup", """mkdir -p "$DTRAIN_BUILD/meson-info"
 echo "[7/7] linking" >"$DTRAIN_BUILD/setup.log"

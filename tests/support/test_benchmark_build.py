@@ -55,7 +55,7 @@ def test_a_change_is_built_without_a_cache_and_tested_three_times(scene):
     assert [" ".join(call.split()) for call in scene.calls()] == [
         "setup --programs cached ignore build", "ninja b cached"] + [" ".join(call.split()) for call in changed] * 3
     assert (row.case, row.n, row.note.partition(",")[0]) == (
-        "src/comm/backoff.cpp changed, to the result of its tests", 3, "3 steps on 2 cores")
+        "src/comm/node/backoff.cpp changed, to the result of its tests", 3, "3 steps on 2 cores")
 
 
 def test_changes_begin_from_the_cold_build_where_that_was_made(scene):

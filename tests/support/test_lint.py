@@ -14,30 +14,30 @@ HEAD = "// SPDX-FileCopyrightText: dtrain contributors\n// SPDX-License-Identifi
 SCRIPT = "# SPDX-FileCopyrightText: dtrain contributors\n# SPDX-License-Identifier: Apache-2.0\n"
 ROOMS = """room_headers = {
   'base': ['base'],
-  'worker': ['worker/*.hpp'],
-  'native': ['worker/native'],
+  'launch': ['launch/*.hpp'],
+  'launch_plan': ['launch/plan'],
 }
 """
 TREE = {
-    "CONTRIBUTING.md": "base <- worker\nworker <- worker/native\n",
+    "CONTRIBUTING.md": "base <- launch\nlaunch <- launch/plan\n",
     "src/meson.build": ROOMS,
     "src/base/meson.build": """base_lib = static_library('base',
   include_directories: [public_inc, room_inc['base']],
   dependencies: [fmt_dep])
 base_dep = declare_dependency(link_with: base_lib, include_directories: [public_inc, room_inc['base']])
 """,
-    "src/worker/meson.build": """worker_lib = static_library('worker', 'worker.cpp',
-  include_directories: room_inc['worker'],
+    "src/launch/meson.build": """launch_lib = static_library('launch', 'launch.cpp',
+  include_directories: room_inc['launch'],
   dependencies: [base_dep])
-worker_dep = declare_dependency(link_with: worker_lib, include_directories: room_inc['worker'], dependencies: [base_dep])
+launch_dep = declare_dependency(link_with: launch_lib, include_directories: room_inc['launch'], dependencies: [base_dep])
 """,
-    "src/worker/native/meson.build": """native_lib = static_library('native',
-  include_directories: room_inc['native'],
-  dependencies: [base_dep, worker_dep])
+    "src/launch/plan/meson.build": """launch_plan_lib = static_library('launch_plan',
+  include_directories: room_inc['launch_plan'],
+  dependencies: [base_dep, launch_dep])
 """,
     "src/base/text.hpp": HEAD + "#pragma once\nint length();\n",
-    "src/worker/native/job.hpp": HEAD + "#pragma once\n",
-    "src/worker/worker.cpp": HEAD + '#include "base/text.hpp"\n',
+    "src/launch/plan/plan.hpp": HEAD + "#pragma once\n",
+    "src/launch/launch.cpp": HEAD + '#include "base/text.hpp"\n',
 }
 
 
@@ -71,19 +71,19 @@ def test_a_tree_without_faults_passes(tree):
 
 
 @pytest.mark.parametrize("name, text, finding", [
-    ("src/base/text.cpp", HEAD + '#include "worker/x.hpp"\n', "src/base/text.cpp:3: there is no src/worker/x.hpp"),
+    ("src/base/text.cpp", HEAD + '#include "launch/x.hpp"\n', "src/base/text.cpp:3: there is no src/launch/x.hpp"),
     ("src/base/text.cpp", HEAD + '#include "x.hpp"\n', "src/base/text.cpp:3: x.hpp is not beside this file"),
-    ("src/base/text.cpp", HEAD + "\n" + '#include "worker/native/job.hpp"\n',
-     "src/base/text.cpp:4: base may not know worker/native (worker/native/job.hpp); see CONTRIBUTING.md"),
-    ("src/worker/worker.cpp", HEAD + '#include "worker/native/job.hpp"\n',
-     "src/worker/worker.cpp:3: worker may not know worker/native (worker/native/job.hpp); see CONTRIBUTING.md"),
-    ("src/worker/worker.cpp", HEAD + '#include "../base/text.hpp"\n',
-     "src/worker/worker.cpp:3: '../base/text.hpp': a header is named from its room on"),
+    ("src/base/text.cpp", HEAD + "\n" + '#include "launch/plan/plan.hpp"\n',
+     "src/base/text.cpp:4: base may not know launch/plan (launch/plan/plan.hpp); see CONTRIBUTING.md"),
+    ("src/launch/launch.cpp", HEAD + '#include "launch/plan/plan.hpp"\n',
+     "src/launch/launch.cpp:3: launch may not know launch/plan (launch/plan/plan.hpp); see CONTRIBUTING.md"),
+    ("src/launch/launch.cpp", HEAD + '#include "../base/text.hpp"\n',
+     "src/launch/launch.cpp:3: '../base/text.hpp': a header is named from its room on"),
     ("src/base/text.hpp", HEAD + "int length();\n", "src/base/text.hpp:1: has no #pragma once"),
     ("src/base/text.hpp", "#pragma once\n", "src/base/text.hpp:1: does not begin with the two SPDX lines"),
     ("some.sh", "#!/bin/sh\nexit 0\n", "some.sh:1: does not begin with the two SPDX lines"),
-    ("CONTRIBUTING.md", "base <- worker\nbase <- worker/native\n",
-     "src/worker/native/meson.build:1: worker/native depends on worker, and CONTRIBUTING.md has no arrow worker <- worker/native"),
+    ("CONTRIBUTING.md", "base <- launch\nbase <- launch/plan\n",
+     "src/launch/plan/meson.build:1: launch/plan depends on launch, and CONTRIBUTING.md has no arrow launch <- launch/plan"),
     ("CONTRIBUTING.md", TREE["CONTRIBUTING.md"] + "base <- cellar\n", "CONTRIBUTING.md:3: src/meson.build has no room cellar"),
 ])
 def test_includes(tree, name, text, finding):
@@ -91,11 +91,11 @@ def test_includes(tree, name, text, finding):
 
 
 def test_arrows_in_a_circle(tree):
-    arrows = TREE["CONTRIBUTING.md"] + "worker/native <- worker\n"
+    arrows = TREE["CONTRIBUTING.md"] + "launch/plan <- launch\n"
     assert found(tree("includes", files={"CONTRIBUTING.md": arrows})) == [
-        "CONTRIBUTING.md:3: worker is below itself",
-        "CONTRIBUTING.md:3: worker does not depend on worker/native in its meson.build",
-        "CONTRIBUTING.md:2: worker/native is below itself"]
+        "CONTRIBUTING.md:3: launch is below itself",
+        "CONTRIBUTING.md:3: launch does not depend on launch/plan in its meson.build",
+        "CONTRIBUTING.md:2: launch/plan is below itself"]
 
 
 def test_format(tree):

@@ -14,7 +14,7 @@
 #include <dtrain/passes.hpp>
 #include <dtrain/transpiler.hpp>
 
-#include "program/classifier.hpp"
+#include "program/runtime/classifier.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 

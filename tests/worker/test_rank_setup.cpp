@@ -9,7 +9,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "cluster/server_environment.hpp"
+#include "protocol/server_environment.hpp"
 #include "worker/rank_setup.hpp"
 
 namespace dtrain::worker {

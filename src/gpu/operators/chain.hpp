@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "gpu/operators/dropped.hpp"
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 
 /// Element-wise operators as steps of a program that each thread runs for its elements.
 namespace dtrain::gpu {

@@ -6,12 +6,12 @@
 #include <cstdint>
 
 #include "gpu/on_device.hpp"
+#include "kernels/functors/philox_block.hpp"
 #include "kernels/kernel.hpp"
-#include "kernels/philox_block.hpp"
 
 namespace dtrain::gpu {
 
-/// Decides which elements of a batch are dropped, as kernels/dropout.cpp.
+/// Decides which elements of a batch are dropped, as kernels/cpu/dropout.cpp.
 class Dropped {
   public:
     explicit Dropped(const kernels::KernelArguments& arguments)

@@ -4,7 +4,7 @@
 
 #include "gpu/operators/give.hpp"
 #include "gpu/operators/loss_gradient.hpp"
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 
 namespace dtrain::gpu {
 namespace {

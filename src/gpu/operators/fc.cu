@@ -7,7 +7,7 @@
 #include "gpu/operators/column_sums.hpp"
 #include "gpu/operators/float16.hpp"
 #include "gpu/operators/weight_product.hpp"
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 
 namespace dtrain::gpu {
 namespace {

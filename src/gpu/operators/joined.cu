@@ -12,7 +12,7 @@
 #include "gpu/operators/rows.hpp"
 #include "gpu/operators/sums.hpp"
 #include "gpu/operators/weight_product.hpp"
-#include "kernels/functions.hpp"
+#include "kernels/functors/functions.hpp"
 
 namespace dtrain::gpu {
 namespace {

@@ -9,8 +9,8 @@
 
 namespace dtrain::gpu {
 
-/// Consecutive operators (program/joined_operators.hpp), in fewer kernels than they have separately if these
-/// tensors allow it. Null if they are not such a sequence.
+/// Consecutive operators (program/passes/joined_operators.hpp), in fewer kernels than they have separately if
+/// these tensors allow it. Null if they are not such a sequence.
 std::unique_ptr<Kernel> make_joined_kernel(KernelContext& context,
                                            const std::vector<kernels::ChainLink>& links);
 

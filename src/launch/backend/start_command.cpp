@@ -4,10 +4,10 @@
 
 #include <unistd.h>
 
-#include "cluster/rank_contract.hpp"
 #include "launch/backend/worker_environment.hpp"
 #include "launch/options/carried.hpp"
 #include "launch/plan/program.hpp"
+#include "protocol/rank_contract.hpp"
 
 namespace dtrain::launch {
 namespace {

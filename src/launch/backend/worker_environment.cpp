@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "cluster/address.hpp"
-#include "cluster/endpoint_list.hpp"
-#include "cluster/long_value.hpp"
-#include "cluster/node_fields.hpp"
-#include "cluster/rank_contract.hpp"
-#include "cluster/server_environment.hpp"
+#include "identity/address.hpp"
+#include "identity/endpoint_list.hpp"
+#include "identity/long_value.hpp"
+#include "identity/node_fields.hpp"
+#include "protocol/rank_contract.hpp"
+#include "protocol/server_environment.hpp"
 
 namespace dtrain::launch {
 namespace {

@@ -27,7 +27,7 @@
 #include "launch/backend/mpirun/mpirun.hpp"
 #include "launch/check/check_messages.hpp"
 #include "launch/check/check_probe.hpp"
-#include "link/tcp.hpp"
+#include "transport/tcp.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -138,7 +138,7 @@ class NodeCheck {
     int in_;
     Answers answers_;
     const Environment& environment_;
-    link::Reactor reactor_;
+    transport::Reactor reactor_;
     std::optional<ProbeServer> server_;
     std::string nonce_;
     std::string input_;
@@ -150,7 +150,7 @@ FileDescriptor call(const std::vector<std::string>& args) {
     const auto port = args.size() == 5 ? parse_int(args[2]) : std::nullopt;
     if (!port || args[0] != "--call")
         throw UsageError("dtrain-check is started by dtrain-launch --check, on each node; run that");
-    auto made = link::connect_to(args[1], *port, connect_limit);
+    auto made = transport::connect_to(args[1], *port, connect_limit);
     if (const auto* error = std::get_if<std::string>(&made))
         throw Error(fmt::format("cannot connect to {} port {}: {}", args[1], *port, *error));
     auto socket = std::move(std::get<FileDescriptor>(made));

@@ -19,7 +19,7 @@
 
 #include "base/ports.hpp"
 #include "base/text.hpp"
-#include "link/tcp.hpp"
+#include "transport/tcp.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -63,11 +63,11 @@ std::int64_t wall_clock_us() {
         .count();
 }
 
-ProbeServer::ProbeServer(link::Reactor& reactor, std::string nonce, WallClock clock)
+ProbeServer::ProbeServer(transport::Reactor& reactor, std::string nonce, WallClock clock)
     : reactor_(reactor),
       nonce_(std::move(nonce)),
       clock_(std::move(clock)),
-      listener_(link::listen_at("::", 0)) {
+      listener_(transport::listen_at("::", 0)) {
     if (!listener_.valid())
         throw Error(
             fmt::format("this machine has no free TCP port: {}", std::generic_category().message(errno)));
@@ -79,7 +79,7 @@ int ProbeServer::port() const {
 }
 
 void ProbeServer::accept() {
-    auto socket = link::accept_from(listener_);
+    auto socket = transport::accept_from(listener_);
     if (!socket.valid() || callers_.size() == max_callers) return;
     send_at_once(socket);
     const int fd = socket.get();
@@ -115,7 +115,7 @@ ProbeResult probe(const CheckPeer& peer, const std::string& nonce, Milliseconds 
         return result;
     };
     try {
-        auto made = link::connect_to(peer.host, peer.port, limit);
+        auto made = transport::connect_to(peer.host, peer.port, limit);
         if (const auto* error = std::get_if<std::string>(&made)) return failed(*error);
         const auto& socket = std::get<FileDescriptor>(made);
         send_at_once(socket);

@@ -10,7 +10,7 @@
 
 #include "base/files.hpp"
 #include "launch/check/check_messages.hpp"
-#include "link/reactor.hpp"
+#include "transport/reactor.hpp"
 
 /// Connections between the nodes that dtrain-launch --check inspects.
 namespace dtrain::launch {
@@ -22,7 +22,7 @@ std::int64_t wall_clock_us();
 /// Answers connections from other nodes of the same check with the time; closes all others.
 class ProbeServer {
   public:
-    ProbeServer(link::Reactor& reactor, std::string nonce, WallClock clock = wall_clock_us);
+    ProbeServer(transport::Reactor& reactor, std::string nonce, WallClock clock = wall_clock_us);
     int port() const;
 
   private:
@@ -34,7 +34,7 @@ class ProbeServer {
     void serve(int fd);
     void close(int fd);
 
-    link::Reactor& reactor_;
+    transport::Reactor& reactor_;
     const std::string nonce_;
     const WallClock clock_;
     FileDescriptor listener_;

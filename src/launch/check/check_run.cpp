@@ -27,8 +27,8 @@
 #include "launch/check/check_diagnosis.hpp"
 #include "launch/check/check_messages.hpp"
 #include "launch/check/check_text.hpp"
-#include "link/reactor.hpp"
-#include "link/tcp.hpp"
+#include "transport/reactor.hpp"
+#include "transport/tcp.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -121,7 +121,7 @@ class CheckRun {
     Channel& channel(int number) { return channels_[static_cast<std::size_t>(number)]; }
 
     void listen() {
-        listener_ = link::listen_at("::", 0);
+        listener_ = transport::listen_at("::", 0);
         if (!listener_.valid()) throw Error("this machine has no free TCP port");
         reactor_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
     }
@@ -206,7 +206,7 @@ class CheckRun {
 
     /// The first line of a connection identifies the node.
     void accept() {
-        auto socket = link::accept_from(listener_);
+        auto socket = transport::accept_from(listener_);
         if (!socket.valid() || unauthenticated_.size() == max_unauthenticated) return;
         const int fd = socket.get();
         unauthenticated_[fd].socket = std::move(socket);
@@ -317,7 +317,7 @@ class CheckRun {
     const CheckSite& site_;
     const std::string nonce_;
     int lifetime_s_ = 0;
-    link::Reactor reactor_;
+    transport::Reactor reactor_;
     FileDescriptor listener_;  ///< for nodes that call back
     struct UnauthenticatedPeer {
         FileDescriptor socket;

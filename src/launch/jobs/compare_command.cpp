@@ -18,9 +18,9 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "launch/options/command_table.hpp"
-#include "report/comparison.hpp"
-#include "report/outputs.hpp"
-#include "report/run_file.hpp"
+#include "metrics/comparison.hpp"
+#include "metrics/outputs.hpp"
+#include "metrics/run_file.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -69,7 +69,7 @@ std::vector<std::string> parts_of(const fs::path& path) {
     return parts;
 }
 
-void refuse_same_names(const std::vector<report::NamedRun>& runs) {
+void refuse_same_names(const std::vector<metrics::NamedRun>& runs) {
     std::set<std::string> names;
     for (const auto& [name, run] : runs)
         if (!names.insert(name).second)
@@ -85,17 +85,17 @@ void refuse_output_that_is_read(const std::string& output, const std::vector<Nam
     }
 }
 
-std::vector<report::NamedRun> named_runs(const std::vector<NamedFile>& files) {
+std::vector<metrics::NamedRun> named_runs(const std::vector<NamedFile>& files) {
     std::vector<fs::path> paths;
     for (const auto& [name, file] : files) paths.push_back(file);
     const auto short_names = names_of_files(paths);
-    std::vector<report::NamedRun> named;
+    std::vector<metrics::NamedRun> named;
     for (std::size_t number = 0; number < files.size(); ++number) {
         const auto& name = files[number].name.empty() ? short_names[number] : files[number].name;
-        auto runs = report::read_runs(files[number].file);
+        auto runs = metrics::read_runs(files[number].file);
         const auto count = runs.size();
         for (std::size_t of_file = 0; of_file < count; ++of_file) {
-            report::thin_out(runs[of_file].rows, report::max_rows_of_a_kind);
+            metrics::thin_out(runs[of_file].rows, metrics::max_rows_of_a_kind);
             named.push_back(
                 {count == 1 ? name : fmt::format("{} ({})", name, of_file + 1), std::move(runs[of_file])});
         }
@@ -145,12 +145,12 @@ int run_compare_command(const std::vector<std::string>& arguments) {
     std::vector<NamedFile> files;
     std::ranges::transform(command.runs, std::back_inserter(files), named_file);
     refuse_output_that_is_read(command.output, files);
-    report::check_may_replace("--output", command.output);
+    metrics::check_may_replace("--output", command.output);
     const auto runs = named_runs(files);
     if (runs.size() < 2)
         throw UsageError(fmt::format("{} is one run; name two or more to compare them", command.runs[0]));
     refuse_same_names(runs);
-    replace_file(command.output, report::comparison_html(runs), for_the_user_alone);
+    replace_file(command.output, metrics::comparison_html(runs), for_the_user_alone);
     write_all(STDOUT_FILENO,
               fmt::format("{} compared in {}\n", counted(std::ssize(runs), "run"), command.output));
     return 0;

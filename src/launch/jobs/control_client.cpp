@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <system_error>
 
-#include "link/unix_socket.hpp"
+#include "transport/unix_socket.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::size_t max_line = 16UL * 1024 * 1024;  // some 80,000 ranks
 ControlClient::ControlClient(const JobRecord& record, const std::string& question) {
     if (record.socket.empty()) return;
     try {
-        socket_ = link::connect_to_path(record.socket, launcher_limit);
+        socket_ = transport::connect_to_path(record.socket, launcher_limit);
     } catch (const std::system_error&) {
         return;  // the job is ending, or its launcher stopped
     }

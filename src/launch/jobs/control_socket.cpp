@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
-#include "link/tcp.hpp"
-#include "link/unix_socket.hpp"
+#include "transport/tcp.hpp"
+#include "transport/unix_socket.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -40,7 +40,7 @@ FileDescriptor open_spare() {
 }  // namespace
 
 ControlSocket::ControlSocket()
-    : path_(folder_.path() + "/control"), listener_(link::listen_at_path(path_)), spare_(open_spare()) {
+    : path_(folder_.path() + "/control"), listener_(transport::listen_at_path(path_)), spare_(open_spare()) {
     reactor_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
 }
 
@@ -61,8 +61,8 @@ void ControlSocket::serve(const JobState& job, bool stopping) {
 }
 
 void ControlSocket::accept() {
-    auto socket = link::accept_from(listener_);
-    if (!socket.valid() && link::lacks_resources(errno)) return refuse_one();
+    auto socket = transport::accept_from(listener_);
+    if (!socket.valid() && transport::lacks_resources(errno)) return refuse_one();
     if (!socket.valid() || !is_own_user(socket.get())) return;
     if (clients_.size() >= max_clients) drop_the_silent();
     if (clients_.size() >= max_clients) return;
@@ -81,7 +81,7 @@ void ControlSocket::accept() {
 /// A connection that cannot be accepted would wake the launcher endlessly.
 void ControlSocket::refuse_one() {
     spare_ = FileDescriptor();
-    link::accept_from(listener_);
+    transport::accept_from(listener_);
     spare_ = open_spare();
 }
 

@@ -13,7 +13,7 @@
 #include "base/files.hpp"
 #include "base/temporary_folder.hpp"
 #include "launch/jobs/job_view.hpp"
-#include "link/reactor.hpp"
+#include "transport/reactor.hpp"
 
 namespace dtrain::launch {
 
@@ -76,7 +76,7 @@ class ControlSocket {
     std::string path_;
     FileDescriptor listener_;
     FileDescriptor spare_;  ///< closed to accept, and refuse, a client for which there is no descriptor
-    link::Reactor reactor_;
+    transport::Reactor reactor_;
     Clients clients_;
     std::vector<PlannedRank> planned_;
     int restarts_ = 0;

@@ -9,7 +9,7 @@
 #include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "cluster/host_name.hpp"
+#include "identity/host_name.hpp"
 #include "scheduler/registry.hpp"
 
 namespace dtrain::launch {

@@ -18,9 +18,9 @@
 #include "base/host.hpp"
 #include "base/subprocess.hpp"
 #include "base/wall_clock.hpp"
-#include "cluster/event.hpp"
 #include "launch/jobs/elsewhere.hpp"
 #include "launch/options/command_table.hpp"
+#include "protocol/event.hpp"
 
 namespace dtrain::launch {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <dtrain/environment.hpp>
 
-#include "cluster/rank_list.hpp"
 #include "launch/jobs/job_record.hpp"
 #include "launch/jobs/known_jobs.hpp"
+#include "protocol/rank_list.hpp"
 
 namespace dtrain::launch {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/event.hpp"
 #include "launch/jobs/job_families.hpp"
 #include "launch/jobs/job_view.hpp"
 #include "launch/outcome/job_state.hpp"
+#include "protocol/event.hpp"
 
 namespace dtrain::launch {
 

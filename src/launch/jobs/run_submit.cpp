@@ -15,13 +15,13 @@
 #include "base/redact.hpp"
 #include "base/subprocess.hpp"
 #include "base/wall_clock.hpp"
-#include "cluster/event.hpp"
 #include "launch/jobs/job_for_queue.hpp"
 #include "launch/jobs/job_record.hpp"
 #include "launch/options/begin_log.hpp"
 #include "launch/options/option_table.hpp"
 #include "launch/options/settings.hpp"
 #include "launch/plan/program.hpp"
+#include "protocol/event.hpp"
 
 namespace dtrain::launch {
 namespace {

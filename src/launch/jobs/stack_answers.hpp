@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/rank_list.hpp"
 #include "launch/jobs/job_record.hpp"
 #include "launch/jobs/job_view.hpp"
+#include "protocol/rank_list.hpp"
 
 namespace dtrain::launch {
 

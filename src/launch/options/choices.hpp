@@ -11,7 +11,7 @@
 
 #include <dtrain/device.hpp>
 
-#include "cluster/run_mode.hpp"
+#include "protocol/run_mode.hpp"
 
 /// Options whose value is one of a few: an enumeration with one table of texts each. What a launcher learns
 /// while it runs is no enumeration: launch backends (--engine) and schedulers are names of registries.

@@ -11,7 +11,7 @@
 #include "base/parse_seconds.hpp"
 #include "base/redact.hpp"
 #include "base/text.hpp"
-#include "cluster/host_name.hpp"
+#include "identity/host_name.hpp"
 #include "launch/options/option_table.hpp"
 
 namespace dtrain::launch {

@@ -14,8 +14,8 @@
 
 #include "base/command_line.hpp"
 #include "base/text.hpp"
-#include "cluster/address.hpp"
-#include "cluster/paddle_cloud.hpp"
+#include "identity/address.hpp"
+#include "identity/paddle_cloud.hpp"
 #include "launch/options/command_table.hpp"
 #include "launch/options/option_table.hpp"
 #include "launch/options/server_options.hpp"

@@ -11,9 +11,9 @@
 
 #include <dtrain/environment.hpp>
 
-#include "cluster/hang_limit.hpp"
-#include "cluster/torch_job.hpp"
 #include "launch/options/choices.hpp"
+#include "protocol/hang_limit.hpp"
+#include "protocol/torch_job.hpp"
 
 namespace dtrain::launch {
 

@@ -9,7 +9,7 @@
 #include "base/shell_args.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "cluster/rank_list.hpp"
+#include "protocol/rank_list.hpp"
 
 namespace dtrain::launch {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/event.hpp"
 #include "launch/outcome/job_state.hpp"
+#include "protocol/event.hpp"
 #include "trace/hang_diagnosis.hpp"
 
 namespace dtrain::launch {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/event.hpp"
+#include "protocol/event.hpp"
 
 namespace dtrain::launch {
 
@@ -75,7 +75,7 @@ class JobState {
     const std::string& output_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).output; }
     /// What it sent of its trace::RankState, as JSON, when it became idle or was asked; "": nothing.
     const std::string& state_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).state; }
-    /// How its GPUs were used, as report::gpus_text(); "" if nothing arrived.
+    /// How its GPUs were used, as metrics::gpus_text(); "" if nothing arrived.
     const std::string& gpus_of(int rank) const { return ranks_.at(static_cast<std::size_t>(rank)).gpus; }
 
     /// GPU errors that the nodes' kernels logged while their ranks ran (`host`, `text`), each once.

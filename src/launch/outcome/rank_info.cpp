@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "cluster/torch_job.hpp"
 #include "launch/backend/registry.hpp"
+#include "protocol/torch_job.hpp"
 
 namespace dtrain::launch {
 

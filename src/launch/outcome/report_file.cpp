@@ -6,12 +6,12 @@
 
 #include "base/files.hpp"
 #include "base/log.hpp"
-#include "report/outputs.hpp"
+#include "metrics/outputs.hpp"
 
 namespace dtrain::launch {
 
 void check_report_file(const std::string& file) {
-    report::check_may_replace("--report", file);
+    metrics::check_may_replace("--report", file);
 }
 
 void write_report_file(const std::string& file, const std::string& text, mode_t mode) {

@@ -13,7 +13,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "launch/outcome/report_file.hpp"
-#include "report/page.hpp"
+#include "metrics/page.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -43,9 +43,9 @@ std::string first_line(const std::string& text) {
     return text.substr(0, text.find('\n'));
 }
 
-report::Failure failure_of(const FailureReport& report) {
+metrics::Failure failure_of(const FailureReport& report) {
     const auto text = report_text(report);
-    report::Failure failure{.headline = first_line(text), .text = text};
+    metrics::Failure failure{.headline = first_line(text), .text = text};
     if (const auto* cause = report.cause()) {
         const auto add = [&](const char* name, const std::string& value) {
             if (!value.empty()) failure.info.push_back({name, value});
@@ -80,8 +80,8 @@ std::string outcome_of(const FailureReport& report) {
 
 }  // namespace
 
-std::vector<report::RankPlace> places_of(const Plan& plan, const std::vector<RankInfo>& info) {
-    std::vector<report::RankPlace> places;
+std::vector<metrics::RankPlace> places_of(const Plan& plan, const std::vector<RankInfo>& info) {
+    std::vector<metrics::RankPlace> places;
     for (const auto* rank : plan.ranks()) {
         const auto& known = info.at(static_cast<std::size_t>(rank->rank));
         places.push_back({.rank = rank->rank,
@@ -95,7 +95,7 @@ std::vector<report::RankPlace> places_of(const Plan& plan, const std::vector<Ran
     return places;
 }
 
-void add_start(report::Run& run, int number, const JobState& job, const FailureReport& report, double now) {
+void add_start(metrics::Run& run, int number, const JobState& job, const FailureReport& report, double now) {
     const auto ends = bad_ends(report);
     const auto since_began = [&](std::int64_t time_us) {
         return std::max(0.0, static_cast<double>(time_us) / 1e6 - run.began);
@@ -104,13 +104,13 @@ void add_start(report::Run& run, int number, const JobState& job, const FailureR
     run.outcome = outcome_of(report);
     run.failure.reset();
     if (report.outcome == FailureReport::Outcome::failed) run.failure = failure_of(report);
-    std::vector<report::RunEvent> events;
+    std::vector<metrics::RunEvent> events;
     for (int rank = 0; rank < job.size(); ++rank) {
         const auto& start = job.start_of(rank);
         const auto& end = job.end_of(rank);
         const auto bad = ends.find(rank);
         if (!start && bad == ends.end()) continue;
-        report::RankSpan span{.rank = rank, .start = number, .state = "done", .text = "done"};
+        metrics::RankSpan span{.rank = rank, .start = number, .state = "done", .text = "done"};
         span.end = end ? since_began(end->time_us) : run.seconds;
         span.begin = start ? std::min(since_began(start->time_us), span.end) : span.end;
         if (bad != ends.end()) {
@@ -134,19 +134,19 @@ void add_start(report::Run& run, int number, const JobState& job, const FailureR
     }
     run.gpus.clear();
     for (int rank = 0; rank < job.size(); ++rank)
-        if (const auto gpus = report::gpus_of_text(rank, job.gpus_of(rank))) run.gpus.push_back(*gpus);
+        if (const auto gpus = metrics::gpus_of_text(rank, job.gpus_of(rank))) run.gpus.push_back(*gpus);
     const auto text = report_text(report);
     events.push_back({run.seconds,
                       report.outcome == FailureReport::Outcome::done
                           ? "the job is done"
                           : "the job has ended: " + first_line(text),
                       false});
-    std::ranges::stable_sort(events, {}, &report::RunEvent::seconds);
+    std::ranges::stable_sort(events, {}, &metrics::RunEvent::seconds);
     if (events.size() > max_events) events.erase(events.begin() + max_events - 1, events.end() - 1);
     run.events.insert(run.events.end(), events.begin(), events.end());
 }
 
-void add_measured(report::Run& run, report::Run measured) {
+void add_measured(metrics::Run& run, metrics::Run measured) {
     const auto later = measured.began - run.began;
     for (auto& row : measured.rows) {
         row.seconds += later;
@@ -156,13 +156,13 @@ void add_measured(report::Run& run, report::Run measured) {
         event.seconds += later;
         run.events.push_back(std::move(event));
     }
-    std::ranges::stable_sort(run.events, {}, &report::RunEvent::seconds);
+    std::ranges::stable_sort(run.events, {}, &metrics::RunEvent::seconds);
     run.times = std::move(measured.times);
     run.slow_epochs = std::move(measured.slow_epochs);
     if (run.gpus.empty()) run.gpus = std::move(measured.gpus);
     if (!measured.title.empty()) run.title = std::move(measured.title);
     for (auto& fact : measured.info)
-        if (std::ranges::find(run.info, fact.name, &report::Fact::name) == run.info.end())
+        if (std::ranges::find(run.info, fact.name, &metrics::Fact::name) == run.info.end())
             run.info.push_back(std::move(fact));
 }
 
@@ -171,9 +171,9 @@ bool RunPage::is_page(const std::string& file) {
 }
 
 RunPage::RunPage(std::string file, mode_t mode, std::string title)
-    : file_(std::move(file)), mode_(mode), run_{.title = std::move(title), .began = report::time_now()} {}
+    : file_(std::move(file)), mode_(mode), run_{.title = std::move(title), .began = metrics::time_now()} {}
 
-void RunPage::begin(std::vector<report::RankPlace> places, std::vector<report::Fact> info,
+void RunPage::begin(std::vector<metrics::RankPlace> places, std::vector<metrics::Fact> info,
                     std::string record) {
     ++starts_;
     run_.places = std::move(places);
@@ -183,7 +183,7 @@ void RunPage::begin(std::vector<report::RankPlace> places, std::vector<report::F
     record_ = std::move(record);
     std::error_code ignored;
     std::filesystem::remove(record_, ignored);
-    const auto seconds = report::time_now() - run_.began;
+    const auto seconds = metrics::time_now() - run_.began;
     run_.seconds = seconds;
     run_.events.push_back(
         {seconds,
@@ -194,16 +194,16 @@ void RunPage::begin(std::vector<report::RankPlace> places, std::vector<report::F
 }
 
 void RunPage::end(const JobState& job, const FailureReport& report) {
-    add_start(run_, starts_, job, report, report::time_now());
+    add_start(run_, starts_, job, report, metrics::time_now());
     if (const auto text = read_file(record_))
-        if (auto measured = report::parse_run(*text)) add_measured(run_, std::move(*measured));
+        if (auto measured = metrics::parse_run(*text)) add_measured(run_, std::move(*measured));
     std::error_code ignored;
     std::filesystem::remove(record_, ignored);
     write();
 }
 
 void RunPage::write() {
-    write_report_file(file_, report::page_html(run_), mode_);
+    write_report_file(file_, metrics::page_html(run_), mode_);
 }
 
 }  // namespace dtrain::launch

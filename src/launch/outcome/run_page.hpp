@@ -10,21 +10,21 @@
 #include "launch/outcome/job_state.hpp"
 #include "launch/outcome/report.hpp"
 #include "launch/plan/plan.hpp"
-#include "report/run.hpp"
+#include "metrics/run.hpp"
 
 namespace dtrain::launch {
 
 /// Where the plan placed the ranks.
-std::vector<report::RankPlace> places_of(const Plan& plan, const std::vector<RankInfo>& info);
+std::vector<metrics::RankPlace> places_of(const Plan& plan, const std::vector<RankInfo>& info);
 
 /// Adds the outcome of a start of a job to its page: when its ranks ran, and which failed. Earlier starts are
 /// kept. Pure.
 /// @param run its `began` is the beginning of the first start
 /// @param now seconds since 1970
-void add_start(report::Run& run, int number, const JobState& job, const FailureReport& report, double now);
+void add_start(metrics::Run& run, int number, const JobState& job, const FailureReport& report, double now);
 
 /// Adds what a native job measured in a start: rows, times of ranks, info, events. Pure.
-void add_measured(report::Run& run, report::Run measured);
+void add_measured(metrics::Run& run, metrics::Run measured);
 
 /// The page of --report FILE.html: one page for all starts of a job.
 class RunPage {
@@ -37,7 +37,7 @@ class RunPage {
 
     /// Begins a start. Writes the page, so that it exists whatever happens.
     /// @param record path of the run record that a native job will write
-    void begin(std::vector<report::RankPlace> places, std::vector<report::Fact> info, std::string record);
+    void begin(std::vector<metrics::RankPlace> places, std::vector<metrics::Fact> info, std::string record);
 
     /// Ends a start. Writes the page.
     /// @param report without secrets
@@ -48,7 +48,7 @@ class RunPage {
 
     std::string file_;
     mode_t mode_;
-    report::Run run_;
+    metrics::Run run_;
     std::string record_;
     int starts_ = 0;
 };

@@ -11,7 +11,7 @@
 
 #include "base/ports.hpp"
 #include "base/text.hpp"
-#include "cluster/address.hpp"
+#include "identity/address.hpp"
 
 namespace dtrain::launch {
 namespace {

@@ -7,12 +7,12 @@
 
 #include <dtrain/cluster.hpp>
 
-#include "cluster/endpoints.hpp"
-#include "cluster/paddle_cloud.hpp"
-#include "cluster/server_job.hpp"
+#include "identity/endpoints.hpp"
+#include "identity/paddle_cloud.hpp"
 #include "launch/plan/members.hpp"
 #include "launch/plan/nodes.hpp"
 #include "launch/plan/plan.hpp"
+#include "protocol/server_job.hpp"
 
 /// Addresses of the ranks of a job, and how their ports are chosen.
 namespace dtrain::launch {

@@ -12,7 +12,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "cluster/address.hpp"
+#include "identity/address.hpp"
 
 namespace dtrain::launch {
 namespace {

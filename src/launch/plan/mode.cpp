@@ -11,7 +11,7 @@
 #include <dtrain/cluster.hpp>
 #include <dtrain/error.hpp>
 
-#include "cluster/paddle_cloud.hpp"
+#include "identity/paddle_cloud.hpp"
 #include "launch/options/server_options.hpp"
 #include "launch/plan/rendezvous_point.hpp"
 

@@ -11,7 +11,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "cluster/address.hpp"
+#include "identity/address.hpp"
 #include "scheduler/registry.hpp"
 
 namespace dtrain::launch {

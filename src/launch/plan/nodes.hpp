@@ -10,7 +10,7 @@
 
 #include <dtrain/cluster.hpp>
 
-#include "cluster/paddle_cloud.hpp"
+#include "identity/paddle_cloud.hpp"
 #include "launch/options/options.hpp"
 #include "scheduler/allocation.hpp"
 

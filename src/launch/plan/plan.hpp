@@ -12,11 +12,11 @@
 #include <dtrain/environment.hpp>
 #include <dtrain/topology.hpp>
 
-#include "cluster/assignment.hpp"
-#include "cluster/endpoints.hpp"
-#include "cluster/server_job.hpp"
+#include "identity/endpoints.hpp"
 #include "launch/options/options.hpp"
 #include "launch/plan/mode.hpp"
+#include "protocol/assignment.hpp"
+#include "protocol/server_job.hpp"
 #include "scheduler/allocation.hpp"
 
 namespace dtrain::launch {

@@ -11,8 +11,8 @@
 
 #include "base/ports.hpp"
 #include "base/text.hpp"
-#include "cluster/address.hpp"
-#include "cluster/endpoints.hpp"
+#include "identity/address.hpp"
+#include "identity/endpoints.hpp"
 #include "launch/plan/nodes.hpp"
 
 namespace dtrain::launch {

@@ -23,7 +23,7 @@
 #include "launch/rendezvous/join_request.hpp"
 #include "launch/rendezvous/node_order_probe.hpp"
 #include "launch/rendezvous/ssh_probe.hpp"
-#include "link/key_file.hpp"
+#include "transport/key_file.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -46,8 +46,8 @@ void allow_many_descriptors() {
 }
 
 /// The other launcher may keep looking for its coordinator; it is not a fault of this job.
-const link::Refused other_purpose{.reason = "one of the two is --check, the other a job",
-                                  .of_another_job = true};
+const transport::Refused other_purpose{.reason = "one of the two is --check, the other a job",
+                                       .of_another_job = true};
 
 std::string in_brackets(const std::string& text) {
     return text.empty() ? "" : fmt::format(" ({})", text);
@@ -65,25 +65,26 @@ Agents::Agents(FileDescriptor listener, const RendezvousPoint& rendezvous, const
       named_(true),
       plan_(plan) {
     serve(std::move(listener),
-          [this](const link::JoinRequest& request) { return admit_named(request, plan_); });
+          [this](const transport::JoinRequest& request) { return admit_named(request, plan_); });
 }
 
 Agents::Agents(FileDescriptor listener, const RendezvousPoint& rendezvous, int count, const Options& options,
                const Environment& environment)
     : options_(options), environment_(environment), rendezvous_(rendezvous), count_(count), named_(false) {
-    serve(std::move(listener), [this](const link::JoinRequest& request) { return admit_at_master(request); });
+    serve(std::move(listener),
+          [this](const transport::JoinRequest& request) { return admit_at_master(request); });
 }
 
 void Agents::serve(FileDescriptor listener, Admit admit) {
     allow_many_descriptors();
-    coordinator_ = std::make_unique<link::Coordinator>(link::Coordinator::Options{
+    coordinator_ = std::make_unique<transport::Coordinator>(transport::Coordinator::Options{
         .listener = std::move(listener),
-        .key = link::read_or_make_key(link::key_file(environment_)),
+        .key = transport::read_or_make_key(transport::key_file(environment_)),
         .name = rendezvous_.coordinator,
         .admit =
-            [this, admit = std::move(admit)](const link::JoinRequest& request) {
+            [this, admit = std::move(admit)](const transport::JoinRequest& request) {
                 return request.check == options_.check || request.leads ? admit(request)
-                                                                        : link::Admission(other_purpose);
+                                                                        : transport::Admission(other_purpose);
             },
         .arrived = [this](int node) { accept_late(node); }});
     coordinator_->serve_remote_shells(remote_shell_socket());
@@ -97,7 +98,7 @@ std::string Agents::remote_shell_socket() const {
     return folder_.path() + "/rsh";
 }
 
-link::Admission Agents::admit_at_master(const link::JoinRequest& request) const {
+transport::Admission Agents::admit_at_master(const transport::JoinRequest& request) const {
     std::map<int, std::optional<int>> wanted;
     for (int node = 1; node < count_; ++node)
         if (coordinator_->here(node)) wanted[node] = coordinator_->join_request_of(node).wanted_node;
@@ -203,7 +204,7 @@ void Agents::gather_for_check() {
 }
 
 void Agents::inspect(int node, int port, const std::string& nonce) {
-    coordinator_->send(node, link::CheckCall{.port = port, .nonce = nonce});
+    coordinator_->send(node, transport::CheckCall{.port = port, .nonce = nonce});
 }
 
 std::vector<JoinedNode> Agents::joined(const Plan& own_part) {
@@ -235,7 +236,7 @@ Plan Agents::start(Plan plan) {
     plan_ = std::move(plan);
     hosts_ = plan_.hosts();
     started_ = true;
-    std::map<int, link::JoinRequest> requests;
+    std::map<int, transport::JoinRequest> requests;
     for (int node = 1; node < count_; ++node) {
         if (!coordinator_->here(node)) continue;
         by_ssh_.erase(node);
@@ -292,8 +293,8 @@ std::set<std::size_t> Agents::lost_nodes() const {
 
 bool Agents::end_log(int node, const std::string& log, const std::string& line) {
     if (node == 0 || by_ssh_.contains(node) || !coordinator_->here(node)) return false;
-    coordinator_->send(node,
-                       link::FinalLine{.log = std::filesystem::path(log).filename().string(), .line = line});
+    coordinator_->send(
+        node, transport::FinalLine{.log = std::filesystem::path(log).filename().string(), .line = line});
     return true;
 }
 

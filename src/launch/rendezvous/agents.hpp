@@ -17,7 +17,7 @@
 #include "launch/plan/plan.hpp"
 #include "launch/plan/rendezvous_point.hpp"
 #include "launch/supervise/watch.hpp"
-#include "link/coordinator.hpp"
+#include "transport/coordinator.hpp"
 
 namespace dtrain::launch {
 
@@ -91,14 +91,14 @@ class Agents {
     void finish(int status, const std::string& text);
 
   private:
-    using Admit = std::function<link::Admission(const link::JoinRequest&)>;
+    using Admit = std::function<transport::Admission(const transport::JoinRequest&)>;
 
     void serve(FileDescriptor listener, Admit admit);
     std::string remote_shell_socket() const;
     std::vector<int> missing() const;
     std::string names_of(const std::vector<int>& nodes) const;
     void accept_late(int node);
-    link::Admission admit_at_master(const link::JoinRequest& request) const;
+    transport::Admission admit_at_master(const transport::JoinRequest& request) const;
     std::optional<LostNode> first_lost() const;
     bool start_without(const std::vector<int>& absent, const std::string& complaint);
     [[noreturn]] void give_up(const std::string& text);
@@ -113,7 +113,7 @@ class Agents {
     std::vector<int> absent_;
     Plan plan_;
     TemporaryFolder folder_;
-    std::unique_ptr<link::Coordinator> coordinator_;
+    std::unique_ptr<transport::Coordinator> coordinator_;
     std::set<int> by_ssh_;  ///< nodes without an agent that ssh reaches
     bool started_ = false;
     bool reported_commands_ = false;  ///< that nodes run their own commands

@@ -15,11 +15,11 @@
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
 #include "base/subprocess.hpp"
-#include "cluster/rank_contract.hpp"
 #include "launch/plan/nodes.hpp"
 #include "launch/plan/program.hpp"
 #include "launch/rendezvous/join_request.hpp"
-#include "link/key_file.hpp"
+#include "protocol/rank_contract.hpp"
+#include "transport/key_file.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -52,23 +52,24 @@ cluster::RankContract own_contract(const std::string& log_folder, const Options&
     return contract;
 }
 
-link::AgentOptions agent_options(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
-                                 const Options& options, const Environment& environment) {
+transport::AgentOptions agent_options(const RendezvousPoint& rendezvous,
+                                      const transport::JoinRequest& request, const Options& options,
+                                      const Environment& environment) {
     auto for_daemon = environment;
     if (!request.unable) own_contract(request.log_dir, options, environment).write(for_daemon);
     const auto log_dir = request.log_dir;
     return {.coordinator = rendezvous.coordinator,
             .port = rendezvous.port,
-            .key = link::read_or_make_key(link::key_file(environment)),
+            .key = transport::read_or_make_key(transport::key_file(environment)),
             .request = request,
             .environment = for_daemon,
             .timeout = options.start_timeout,
             .accepted =
-                [log_dir](const link::Accepted& accepted) {
+                [log_dir](const transport::Accepted& accepted) {
                     log_info("{}; logs in {}", part_text(accepted), log_dir);
                 },
             .write_final_line =
-                [log_dir](const link::FinalLine& final) {
+                [log_dir](const transport::FinalLine& final) {
                     if (is_name_of_log(final.log)) append_line(fs::path(log_dir) / final.log, final.line);
                 },
             .must_leave = {},
@@ -82,13 +83,13 @@ class MachineInspection {
     MachineInspection(std::string coordinator, const Environment& environment)
         : coordinator_(std::move(coordinator)), environment_(environment) {}
 
-    void accepted(const link::Accepted& accepted) {
+    void accepted(const transport::Accepted& accepted) {
         node_ = accepted.node;
         log_info("node {} of {}; node 0 ({}) prints what is found", accepted.node, accepted.nodes,
                  coordinator_);
     }
 
-    void begin(const link::CheckCall& call) {
+    void begin(const transport::CheckCall& call) {
         process_ = std::make_unique<Subprocess>(
             ProcessOptions{.argv = {installed("libexec/dtrain/dtrain-check"), "--call", coordinator_,
                                     std::to_string(call.port), call.nonce, std::to_string(node_)},
@@ -104,7 +105,7 @@ class MachineInspection {
     std::unique_ptr<Subprocess> process_;
 };
 
-int told(const link::Followed& followed, const char* otherwise) {
+int told(const transport::Followed& followed, const char* otherwise) {
     if (followed.status != 0)
         write_all(STDERR_FILENO,
                   fmt::format("dtrain-launch: {}\n", followed.text.empty() ? otherwise : followed.text));
@@ -113,33 +114,34 @@ int told(const link::Followed& followed, const char* otherwise) {
 
 }  // namespace
 
-std::optional<int> follow_check(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+std::optional<int> follow_check(const RendezvousPoint& rendezvous, const transport::JoinRequest& request,
                                 const Options& options, const Environment& environment,
                                 const std::function<bool()>& must_leave) {
     MachineInspection inspection(rendezvous.coordinator, environment);
     auto agent = agent_options(rendezvous, request, options, environment);
-    agent.accepted = [&](const link::Accepted& accepted) { inspection.accepted(accepted); };
-    agent.check = [&](const link::CheckCall& call) { inspection.begin(call); };
+    agent.accepted = [&](const transport::Accepted& accepted) { inspection.accepted(accepted); };
+    agent.check = [&](const transport::CheckCall& call) { inspection.begin(call); };
     agent.must_leave = must_leave;
-    const auto followed = link::follow(agent);
+    const auto followed = transport::follow(agent);
     if (followed.left) return std::nullopt;
     return told(followed, "the check found faults; node 0 shows them");
 }
 
-int follow_coordinator(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
+int follow_coordinator(const RendezvousPoint& rendezvous, const transport::JoinRequest& request,
                        const Options& options, const Environment& environment) {
     const auto agent = agent_options(rendezvous, request, options, environment);
     log_info("waiting for node 0 ({} port {}), which starts the job", rendezvous.coordinator,
              rendezvous.port);
-    return told(link::follow(agent), "the job failed; node 0 tells why");
+    return told(transport::follow(agent), "the job failed; node 0 tells why");
 }
 
-link::Followed follow_start(const RendezvousPoint& rendezvous, const link::JoinRequest& request,
-                            const Options& options, const Environment& environment, const Leaving& leaving) {
+transport::Followed follow_start(const RendezvousPoint& rendezvous, const transport::JoinRequest& request,
+                                 const Options& options, const Environment& environment,
+                                 const Leaving& leaving) {
     auto agent = agent_options(rendezvous, request, options, environment);
     agent.must_leave = leaving.must_leave;
     agent.on_stop = leaving.on_signal;
-    return link::follow(agent);
+    return transport::follow(agent);
 }
 
 }  // namespace dtrain::launch

@@ -11,9 +11,9 @@
 
 #include "base/redact.hpp"
 #include "base/text.hpp"
-#include "cluster/assignment.hpp"
-#include "cluster/host_name.hpp"
-#include "cluster/rank_list.hpp"
+#include "identity/host_name.hpp"
+#include "protocol/assignment.hpp"
+#include "protocol/rank_list.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -34,18 +34,18 @@ std::vector<std::vector<std::string>> gpus_of(const NodePlan& node) {
     return out;
 }
 
-const link::Refused another_job{.reason = "this is another job", .of_another_job = true};
+const transport::Refused another_job{.reason = "this is another job", .of_another_job = true};
 
 std::vector<std::string> sorted(std::vector<std::string> args) {
     std::sort(args.begin(), args.end());
     return args;
 }
 
-std::optional<link::Refused> not_capable(const link::JoinRequest& request) {
+std::optional<transport::Refused> not_capable(const transport::JoinRequest& request) {
     if (request.version != version)
-        return link::Refused{fmt::format("it has dtrain {}, node 0 has {}", request.version, version)};
+        return transport::Refused{fmt::format("it has dtrain {}, node 0 has {}", request.version, version)};
     constexpr std::size_t max_reason = 300;
-    if (request.unable) return link::Refused{one_line(*request.unable, max_reason)};
+    if (request.unable) return transport::Refused{one_line(*request.unable, max_reason)};
     return std::nullopt;
 }
 
@@ -64,25 +64,25 @@ std::string members_text(const NodePlan& node) {
     return join(parts, ", ");
 }
 
-std::optional<link::Refused> other_members(const link::JoinRequest& request, bool with_servers) {
+std::optional<transport::Refused> other_members(const transport::JoinRequest& request, bool with_servers) {
     if (request.servers.has_value() != with_servers)
-        return link::Refused{
+        return transport::Refused{
             fmt::format("its job has {}parameter servers, node 0's has {}; give all nodes the same "
                         "--run_mode, or a --server_num "
                         "and a --worker_num each",
                         request.servers ? "" : "no ", with_servers ? "some" : "none")};
     if (request.servers &&
         (*request.servers < 1 || static_cast<std::size_t>(*request.servers) >= request.ranks.size()))
-        return link::Refused{
+        return transport::Refused{
             fmt::format("{} servers cannot be among its {} ranks", *request.servers, request.ranks.size())};
     return std::nullopt;
 }
 
-std::optional<link::Refused> other_mode(const link::JoinRequest& request, RunMode mode) {
+std::optional<transport::Refused> other_mode(const transport::JoinRequest& request, RunMode mode) {
     const auto own = to_string(mode);
     if (request.run_mode == own) return std::nullopt;
-    return link::Refused{fmt::format("its --run_mode is {}, node 0's {}; give all nodes the same",
-                                     one_line(request.run_mode, 300), own)};
+    return transport::Refused{fmt::format("its --run_mode is {}, node 0's {}; give all nodes the same",
+                                          one_line(request.run_mode, 300), own)};
 }
 
 int servers_of(const NodePlan& node) {
@@ -113,16 +113,16 @@ std::string other_word(std::vector<std::string> own, std::vector<std::string> of
 
 }  // namespace
 
-link::JoinRequest join_request_of(const Plan& plan, const Options& options, const std::string& host_name,
-                                  int nodes_at_master) {
-    link::JoinRequest request{.version = version,
-                              .host_name = host_name,
-                              .log_dir = plan.log_dir,
-                              .job_id = plan.job_id,
-                              .run_mode = to_string(plan.mode),
-                              .program = plan.program,
-                              .working_dir = plan.working_dir,
-                              .check = options.check};
+transport::JoinRequest join_request_of(const Plan& plan, const Options& options, const std::string& host_name,
+                                       int nodes_at_master) {
+    transport::JoinRequest request{.version = version,
+                                   .host_name = host_name,
+                                   .log_dir = plan.log_dir,
+                                   .job_id = plan.job_id,
+                                   .run_mode = to_string(plan.mode),
+                                   .program = plan.program,
+                                   .working_dir = plan.working_dir,
+                                   .check = options.check};
     if (nodes_at_master == 0) {
         request.nodes = plan.hosts();
         request.node_count = static_cast<int>(request.nodes.size());
@@ -147,76 +147,77 @@ link::JoinRequest join_request_of(const Plan& plan, const Options& options, cons
     return request;
 }
 
-link::Admission admit_named(const link::JoinRequest& request, const Plan& plan) {
+transport::Admission admit_named(const transport::JoinRequest& request, const Plan& plan) {
     const auto hosts = plan.hosts();
     const bool same_nodes = sorted(request.nodes) == sorted(hosts);
     if (request.leads && (!same_nodes || request.job_id != plan.job_id)) return another_job;
     if (auto refused = not_capable(request)) return *refused;
     if (same_nodes && request.nodes != hosts)
-        return link::Refused{
+        return transport::Refused{
             fmt::format("its nodes stand in the order {}, node 0's in the order {}; give all nodes the same "
                         "list, in the same order",
                         join(request.nodes, ","), join(hosts, ","))};
     if (request.nodes != hosts)
-        return link::Refused{
+        return transport::Refused{
             fmt::format("it was started for the nodes {}, node 0 for {}; give all nodes the same list",
                         join(request.nodes, ","), join(hosts, ","))};
     const auto place = std::find(hosts.begin(), hosts.end(), request.address);
     if (place == hosts.end())
-        return link::Refused{
+        return transport::Refused{
             fmt::format("its own address is none of the nodes {}; name it with --host", join(hosts, ","))};
     const auto node = static_cast<int>(place - hosts.begin());
     if (node == 0)
-        return link::Refused{fmt::format(
+        return transport::Refused{fmt::format(
             "it takes itself for node 0, which is {}; name its own address with --host", hosts.front())};
     if (auto refused = other_mode(request, plan.mode)) return *refused;
     const auto expected = gpus_of(node_of(plan, node));
     if (request.ranks.size() != expected.size())
-        return link::Refused{
+        return transport::Refused{
             fmt::format("it has {} {}, and {} {} would be its part of node 0's plan; give all nodes the "
                         "same --gpus and --nproc_per_node",
                         request.ranks.size(), plural(request.ranks.size(), "rank"), expected.size(),
                         plural(expected.size(), "rank"))};
     if (const int servers = servers_of(node_of(plan, node)); request.servers.value_or(0) != servers)
-        return link::Refused{
+        return transport::Refused{
             fmt::format("it has {} {}, and {} would be its part of node 0's plan; give all nodes the same "
                         "--servers and --workers",
                         request.servers.value_or(0), plural(request.servers.value_or(0), "server"), servers)};
     if (count_of_gpus(request.ranks) != count_of_gpus(expected))
-        return link::Refused{
+        return transport::Refused{
             fmt::format("it has {} GPUs for its ranks, node 0 has {}; choose as many on each with "
                         "--gpus",
                         count_of_gpus(request.ranks), count_of_gpus(expected))};
     return node;
 }
 
-link::Admission admit_at_master(const link::JoinRequest& request, int count, RunMode mode,
-                                const std::map<int, std::optional<int>>& wanted_by_others) {
+transport::Admission admit_at_master(const transport::JoinRequest& request, int count, RunMode mode,
+                                     const std::map<int, std::optional<int>>& wanted_by_others) {
     if (request.leads) return another_job;
     if (auto refused = not_capable(request)) return *refused;
     if (!request.nodes.empty())
-        return link::Refused{
+        return transport::Refused{
             fmt::format("it was started with --ips {}, node 0 without; give all nodes the same options",
                         join(request.nodes, ","))};
     if (!request.address.empty() && !cluster::is_host(request.address))
-        return link::Refused{fmt::format("its --host \"{}\" is no address", one_line(request.address, 300))};
+        return transport::Refused{
+            fmt::format("its --host \"{}\" is no address", one_line(request.address, 300))};
     if (request.node_count != count)
-        return link::Refused{
+        return transport::Refused{
             fmt::format("it was started with --nnodes {}, node 0 with {}; give all nodes the same",
                         request.node_count, count)};
     if (auto refused = other_members(request, has_servers(mode))) return *refused;
     if (auto refused = other_mode(request, mode)) return *refused;
     if (const auto& wanted = request.wanted_node) {
         if (*wanted < 1 || *wanted >= count)
-            return link::Refused{
+            return transport::Refused{
                 fmt::format("--rank {} is not in 1..{} of the nodes besides node 0", *wanted, count - 1)};
         for (const auto& [node, other] : wanted_by_others)
             if (other == wanted)
-                return link::Refused{fmt::format("another node has --rank {} already", *wanted)};
+                return transport::Refused{fmt::format("another node has --rank {} already", *wanted)};
     }
     for (int node = 1; node < count; ++node)
         if (!wanted_by_others.contains(node)) return node;
-    return link::Refused{fmt::format("all {} nodes are here already", count)};
+    return transport::Refused{fmt::format("all {} nodes are here already", count)};
 }
 
 std::vector<int> numbered(const std::vector<std::optional<int>>& wanted) {
@@ -237,7 +238,7 @@ std::vector<int> numbered(const std::vector<std::optional<int>>& wanted) {
     return out;
 }
 
-link::Accepted accepted_of(const Plan& plan, int node) {
+transport::Accepted accepted_of(const Plan& plan, int node) {
     const auto& ranks = node_of(plan, node).ranks;
     return {.node = node,
             .nodes = static_cast<int>(plan.nodes.size()),
@@ -246,7 +247,7 @@ link::Accepted accepted_of(const Plan& plan, int node) {
             .members = plan.servers ? members_text(node_of(plan, node)) : ""};
 }
 
-Plan with_info(Plan plan, const std::map<int, link::JoinRequest>& requests) {
+Plan with_info(Plan plan, const std::map<int, transport::JoinRequest>& requests) {
     for (const auto& [number, request] : requests) {
         auto& node = plan.nodes[static_cast<std::size_t>(number)];
         node.cuda_visible_devices = request.visible_gpus;
@@ -264,7 +265,7 @@ Plan with_info(Plan plan, const std::map<int, link::JoinRequest>& requests) {
     return plan;
 }
 
-std::optional<std::string> own_command(const link::JoinRequest& request, const Plan& plan) {
+std::optional<std::string> own_command(const transport::JoinRequest& request, const Plan& plan) {
     auto out = other_word(request.program, plan.program);
     if (request.working_dir != plan.working_dir)
         out += fmt::format("{}in {}, node 0 in {}", out.empty() ? "" : ", ", in_quotes(request.working_dir),
@@ -272,7 +273,8 @@ std::optional<std::string> own_command(const link::JoinRequest& request, const P
     return out.empty() ? std::nullopt : std::optional(out);
 }
 
-std::optional<std::string> own_commands(const std::map<int, link::JoinRequest>& requests, const Plan& plan) {
+std::optional<std::string> own_commands(const std::map<int, transport::JoinRequest>& requests,
+                                        const Plan& plan) {
     std::optional<std::string> first;
     std::size_t others = 0;
     for (const auto& [node, request] : requests) {
@@ -286,7 +288,7 @@ std::optional<std::string> own_commands(const std::map<int, link::JoinRequest>& 
     return first;
 }
 
-std::string part_text(const link::Accepted& accepted) {
+std::string part_text(const transport::Accepted& accepted) {
     const auto last = accepted.first_rank + accepted.ranks - 1;
     const auto ranks = !accepted.members.empty() ? accepted.members
                        : accepted.ranks == 0     ? std::string("no ranks")

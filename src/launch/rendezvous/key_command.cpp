@@ -10,7 +10,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
-#include "link/key_file.hpp"
+#include "transport/key_file.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -34,16 +34,16 @@ bool is_key_command(const std::vector<std::string>& arguments) {
 }
 
 int run_key_command(const std::vector<std::string>& arguments, const Environment& environment) {
-    const auto file = link::key_file(environment);
+    const auto file = transport::key_file(environment);
     const bool show = arguments.at(1) == "show";
     if (arguments.size() > (show ? 2u : 3u))
         throw UsageError(fmt::format("dtrain-launch key {}: nothing is expected behind {}", arguments[1],
                                      show ? "show" : "the key"));
     if (show) {
-        write_all(STDOUT_FILENO, link::install_command(link::read_or_make_key(file)) + "\n");
+        write_all(STDOUT_FILENO, transport::install_command(transport::read_or_make_key(file)) + "\n");
         return 0;
     }
-    link::install_key(file, arguments.size() == 3 ? arguments[2] : line_from_stdin());
+    transport::install_key(file, arguments.size() == 3 ? arguments[2] : line_from_stdin());
     write_all(STDOUT_FILENO, fmt::format("the key is in {}\n", file.string()));
     return 0;
 }

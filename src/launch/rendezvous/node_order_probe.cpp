@@ -10,8 +10,8 @@
 #include "base/host.hpp"
 #include "launch/plan/rendezvous_point.hpp"
 #include "launch/rendezvous/join_request.hpp"
-#include "link/key_file.hpp"
-#include "link/tcp.hpp"
+#include "transport/key_file.hpp"
+#include "transport/tcp.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -19,12 +19,13 @@ namespace {
 constexpr std::chrono::milliseconds between_questions{1'000};
 constexpr std::chrono::milliseconds time_to_connect{200};
 
-link::AgentOptions question_of(const Options& options, const Plan& plan, const Environment& environment) {
+transport::AgentOptions question_of(const Options& options, const Plan& plan,
+                                    const Environment& environment) {
     auto request = join_request_of(plan, options, host_name(), 0);
     request.leads = true;
     return {.coordinator = {},
             .port = 0,
-            .key = link::read_or_make_key(link::key_file(environment)),
+            .key = transport::read_or_make_key(transport::key_file(environment)),
             .request = std::move(request),
             .environment = {},
             .accepted = {},
@@ -48,7 +49,7 @@ std::optional<std::string> NodeOrderProbe::complaint(const std::vector<int>& abs
             next_at_ = Clock::now() + between_questions;
             ask(hosts_[static_cast<std::size_t>(absent[asked_++ % absent.size()])]);
         }
-    } catch (const link::CoordinatorRefuses& refusal) {
+    } catch (const transport::CoordinatorRefuses& refusal) {
         asking_.reset();
         return refusal.what();
     } catch (const UsageError&) {
@@ -61,9 +62,9 @@ void NodeOrderProbe::ask(const std::string& host) {
     const auto rendezvous = rendezvous_of(options_, {host});
     question_.coordinator = rendezvous.coordinator;
     question_.port = rendezvous.port;
-    auto connected = link::connect_to(rendezvous.coordinator, rendezvous.port, time_to_connect);
+    auto connected = transport::connect_to(rendezvous.coordinator, rendezvous.port, time_to_connect);
     if (auto* socket = std::get_if<FileDescriptor>(&connected))
-        asking_ = std::make_unique<link::Following>(question_, std::move(*socket));
+        asking_ = std::make_unique<transport::Following>(question_, std::move(*socket));
 }
 
 }  // namespace dtrain::launch

@@ -11,7 +11,7 @@
 #include <dtrain/environment.hpp>
 
 #include "launch/plan/plan.hpp"
-#include "link/agent.hpp"
+#include "transport/agent.hpp"
 
 namespace dtrain::launch {
 
@@ -33,8 +33,8 @@ class NodeOrderProbe {
 
     const Options& options_;
     std::vector<std::string> hosts_;
-    link::AgentOptions question_;
-    std::unique_ptr<link::Following> asking_;
+    transport::AgentOptions question_;
+    std::unique_ptr<transport::Following> asking_;
     std::size_t asked_ = 0;
     Clock::time_point next_at_;
 };

@@ -17,7 +17,7 @@
 #include "launch/rendezvous/join_request.hpp"
 #include "launch/rendezvous/part.hpp"
 #include "launch/rendezvous/ssh_probe.hpp"
-#include "link/tcp.hpp"
+#include "transport/tcp.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -25,8 +25,8 @@ namespace {
 constexpr std::chrono::seconds time_to_report{3};
 
 /// If node 0 waits for this node, it is told why this one does not join.
-void be_refused(const RendezvousPoint& rendezvous, const link::JoinRequest& request, const Options& options,
-                const Environment& environment) {
+void be_refused(const RendezvousPoint& rendezvous, const transport::JoinRequest& request,
+                const Options& options, const Environment& environment) {
     auto briefly = options;
     briefly.start_timeout = time_to_report;
     try {
@@ -55,7 +55,7 @@ Rendezvous meet_at_master(int count, const Options& options, const Environment& 
     decide_mode(options);  // refuses options that are not possible here
     const auto rendezvous = rendezvous_at_master(options);
     if (may_be_coordinator_at(rendezvous, options)) {
-        auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
+        auto listener = transport::listen_at(rendezvous.coordinator, rendezvous.port);
         // The first of several launchers on one machine gets the port.
         const bool another_is_coordinator = errno == EADDRINUSE && options.rank.value_or(-1) < 0;
         if (listener.valid())
@@ -85,7 +85,7 @@ std::optional<int> accept_inspection(const Plan& plan, const Options& options,
 
 Rendezvous lead(const Plan& plan, const RendezvousPoint& rendezvous, const Options& options,
                 const Environment& environment) {
-    auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
+    auto listener = transport::listen_at(rendezvous.coordinator, rendezvous.port);
     if (!listener.valid()) refuse_port(rendezvous, errno);
     return {.agents = std::make_unique<Agents>(std::move(listener), rendezvous, plan, options, environment)};
 }
@@ -133,7 +133,7 @@ Rendezvous meet_for_check(const Options& options, const Environment& environment
         return {.plan = std::move(plan)};
     }
     const auto rendezvous = rendezvous_of(options, plan.hosts());
-    auto listener = link::listen_at(rendezvous.coordinator, rendezvous.port);
+    auto listener = transport::listen_at(rendezvous.coordinator, rendezvous.port);
     if (!listener.valid()) return {.plan = std::move(plan)};  // port taken: a job of this name runs here
     Rendezvous out{.agents =
                        std::make_unique<Agents>(std::move(listener), rendezvous, plan, options, environment)};
@@ -150,8 +150,8 @@ Rendezvous lead_start(const Options& options, const Environment& environment, co
     return out;
 }
 
-link::Followed follow_start(const Options& options, const Environment& environment, const Planner& planner,
-                            const Leaving& leaving) {
+transport::Followed follow_start(const Options& options, const Environment& environment,
+                                 const Planner& planner, const Leaving& leaving) {
     const auto plan = planner.plan(options);
     return follow_start(rendezvous_of(options, plan.hosts()), join_request_of(plan, options, host_name(), 0),
                         options, environment, leaving);

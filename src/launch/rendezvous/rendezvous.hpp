@@ -44,7 +44,7 @@ Rendezvous lead_start(const Options& options, const Environment& environment, co
 
 /// Takes part in a start that another launcher coordinates, until it is over.
 /// @throws UsageError if this launcher cannot follow it
-link::Followed follow_start(const Options& options, const Environment& environment, const Planner& planner,
-                            const Leaving& leaving);
+transport::Followed follow_start(const Options& options, const Environment& environment,
+                                 const Planner& planner, const Leaving& leaving);
 
 }  // namespace dtrain::launch

@@ -11,8 +11,8 @@
 
 #include "base/redact.hpp"
 #include "base/text.hpp"
-#include "cluster/address.hpp"
-#include "cluster/endpoint_list.hpp"
+#include "identity/address.hpp"
+#include "identity/endpoint_list.hpp"
 #include "launch/options/option_table.hpp"
 
 namespace dtrain::launch {

@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/command.hpp"
 #include "launch/outcome/job_state.hpp"
+#include "protocol/command.hpp"
 
 /// What the launcher does while a job runs: when it stops the ranks, in which steps, and when it no longer
 /// waits. Pure: no processes, no clock.

@@ -20,11 +20,11 @@
 #include "base/process_tree.hpp"
 #include "base/signals.hpp"
 #include "base/wall_clock.hpp"
-#include "cluster/command.hpp"
 #include "launch/jobs/control_socket.hpp"
 #include "launch/jobs/job_metrics.hpp"
 #include "launch/outcome/hang_report.hpp"
 #include "launch/supervise/status_line.hpp"
+#include "protocol/command.hpp"
 
 namespace dtrain::launch {
 namespace {

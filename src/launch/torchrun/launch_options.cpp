@@ -8,8 +8,8 @@
 
 #include <dtrain/error.hpp>
 
-#include "cluster/address.hpp"
-#include "cluster/endpoints.hpp"
+#include "identity/address.hpp"
+#include "identity/endpoints.hpp"
 
 namespace dtrain::launch::torchrun {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <dtrain/environment.hpp>
 
-#include "cluster/rank_list.hpp"
-#include "cluster/stream_choice.hpp"
+#include "protocol/rank_list.hpp"
+#include "protocol/stream_choice.hpp"
 
 namespace dtrain::launch::torchrun {
 

@@ -10,9 +10,9 @@
 #include <dtrain/run_main.hpp>
 
 #include "base/files.hpp"
-#include "worker/native/machine_info.hpp"
-#include "worker/native/run.hpp"
-#include "worker/native/worker_manual.hpp"
+#include "native/machine_info.hpp"
+#include "native/run.hpp"
+#include "native/worker_manual.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "kernels/integers.hpp"
+#include "kernels/loops/integers.hpp"
 
 namespace dtrain::ps {
 

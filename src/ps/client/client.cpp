@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "comm/mpi_error.hpp"
+#include "comm/mpi/mpi_error.hpp"
 
 namespace dtrain::ps {
 

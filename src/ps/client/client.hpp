@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/client/client_options.hpp"
 #include "ps/client/dense_puller.hpp"
 #include "ps/client/dense_pusher.hpp"

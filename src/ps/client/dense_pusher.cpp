@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/loops.hpp"
+#include "kernels/loops/loops.hpp"
 #include "ps/client/message_size.hpp"
 
 namespace dtrain::ps {

@@ -10,7 +10,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "kernels/loops.hpp"
+#include "kernels/loops/loops.hpp"
 #include "ps/table/regularised_gradient.hpp"
 #include "ps/table/row_update.hpp"
 

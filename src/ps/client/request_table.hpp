@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "comm/message_bytes.hpp"
+#include "comm/message/message_bytes.hpp"
 #include "ps/wire/message.hpp"
 
 namespace dtrain::ps {

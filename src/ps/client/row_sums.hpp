@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/loops.hpp"
+#include "kernels/loops/loops.hpp"
 #include "ps/table/distinct_ids.hpp"
 
 namespace dtrain::ps {

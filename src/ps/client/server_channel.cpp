@@ -10,9 +10,9 @@
 
 #include <dtrain/comm_error.hpp>
 
-#include "comm/backoff.hpp"
-#include "comm/deadline.hpp"
-#include "comm/leaving.hpp"
+#include "comm/failure/deadline.hpp"
+#include "comm/failure/leaving.hpp"
+#include "comm/node/backoff.hpp"
 
 namespace dtrain::ps {
 namespace {

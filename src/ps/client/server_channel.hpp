@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/client/request_table.hpp"
 #include "ps/client/row_limits.hpp"
 #include "ps/client/step_clock.hpp"

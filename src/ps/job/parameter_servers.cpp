@@ -11,8 +11,8 @@
 #include <dtrain/parameter_servers.hpp>
 
 #include "base/host.hpp"
-#include "comm/deadline.hpp"
-#include "comm/transport.hpp"
+#include "comm/failure/deadline.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/client/client.hpp"
 #include "ps/client/executor_link.hpp"
 #include "ps/client/geo_link.hpp"

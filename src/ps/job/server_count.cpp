@@ -9,7 +9,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "cluster/endpoint_list.hpp"
+#include "identity/endpoint_list.hpp"
 
 namespace dtrain::ps {
 namespace {

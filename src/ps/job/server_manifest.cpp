@@ -16,16 +16,16 @@
 #include "base/files.hpp"
 #include "base/regular_file.hpp"
 #include "base/text.hpp"
-#include "io/block_io.hpp"
-#include "io/checkpoint_index.hpp"
-#include "io/index_block.hpp"
+#include "storage/block_io.hpp"
+#include "storage/checkpoint_index.hpp"
+#include "storage/index_block.hpp"
 
 namespace dtrain::ps {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char* manifest_name = io::servers_name;
+constexpr const char* manifest_name = storage::servers_name;
 constexpr std::string_view manifest_mark = "dtrain servers 1";
 constexpr std::size_t max_name = 200;  ///< maximum length of a name in messages
 
@@ -58,8 +58,8 @@ std::optional<json> parsed(std::string_view text) {
 }  // namespace
 
 std::string sum_of(const std::filesystem::path& file) {
-    return reading(file,
-                   [&] { return fmt::format("{:016x}", io::xxh3(open_regular_file(file, Links::refused))); });
+    return reading(
+        file, [&] { return fmt::format("{:016x}", storage::xxh3(open_regular_file(file, Links::refused))); });
 }
 
 void refuse(const std::filesystem::path& file, const std::string& what) {
@@ -89,7 +89,7 @@ void write_manifest(const std::filesystem::path& folder, std::span<const std::st
     const auto text = json{{"servers", std::move(all)}, {"others", others}, {"needs", needs}}.dump(1) + "\n";
     const auto file = folder / manifest_name;
     try {
-        replace_file(file, io::sum_line(manifest_mark, text.size(), text) + text);
+        replace_file(file, storage::sum_line(manifest_mark, text.size(), text) + text);
     } catch (const std::system_error& error) {
         throw Error("cannot write " + file.string() + ": " + error.code().message());
     }
@@ -99,7 +99,8 @@ json read_manifest(const std::filesystem::path& folder) {
     const auto file = folder / manifest_name;
     const auto content = reading(file, [&] { return read_regular_file(file, Links::refused); });
     const auto text = std::string_view(content).substr(content.find('\n') + 1);
-    if (content != io::sum_line(manifest_mark, text.size(), text).append(text)) refuse(file, "it is damaged");
+    if (content != storage::sum_line(manifest_mark, text.size(), text).append(text))
+        refuse(file, "it is damaged");
     auto manifest = parsed(text);
     if (!manifest) refuse(file, "it makes no sense");
     return *std::move(manifest);

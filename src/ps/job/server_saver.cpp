@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.hpp"
-#include "io/checkpoint_directory.hpp"
-#include "io/hdf5_file.hpp"
 #include "ps/job/saved_dense.hpp"
+#include "storage/checkpoint_directory.hpp"
+#include "storage/hdf5_file.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -39,7 +39,7 @@ std::string to_text(const SaveOrder& order) {
 
 ServerSaver::ServerSaver(const ServerPlan& plan, Server& server, const SaveMemory& memory)
     : plan_(plan), server_(server) {
-    io::start_hdf5();
+    storage::start_hdf5();
     for (auto& table : server.tables()) tables_.emplace_back(table, plan.share, std::nullopt, memory);
 }
 
@@ -77,7 +77,7 @@ void ServerSaver::begin(const SaveOrder& order) {
     const auto which = order.since ? WhichRows::changed : WhichRows::all;
     for (auto& table : tables_)
         table.begin({.folder = order.folder,
-                     .checkpoint = io::checkpoint_name(order.folder),
+                     .checkpoint = storage::checkpoint_name(order.folder),
                      .which = which,
                      .step = save.steps});
     save.dense = Background<std::string>::in_thread(
@@ -109,7 +109,7 @@ std::string ServerSaver::finish() {
         auto dense = json::parse(save_.value().dense.get());
         const json info{{"steps", save_->steps}, {"dense", std::move(dense)}, {"tables", std::move(tables)}};
         if (save_->order.changes_follow) {
-            written_ = io::checkpoint_name(save_->order.folder);
+            written_ = storage::checkpoint_name(save_->order.folder);
         } else {
             for (auto& table : tables_) table.commit();
             base_.reset();

@@ -8,8 +8,8 @@
 
 #include <dtrain/optimizer.hpp>
 
-#include "program/exchanges.hpp"
-#include "program/state_access.hpp"
+#include "program/ir/exchanges.hpp"
+#include "program/runtime/state_access.hpp"
 #include "transpiler/server_program.hpp"
 
 namespace dtrain::ps {

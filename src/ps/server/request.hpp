@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/server/parameter_shapes.hpp"
 #include "ps/wire/message.hpp"
 

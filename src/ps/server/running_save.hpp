@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 
 namespace dtrain::ps {
 

@@ -15,7 +15,7 @@
 
 #include <dtrain/server_mode.hpp>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/metrics/server_load.hpp"
 #include "ps/server/dense_part.hpp"
 #include "ps/server/pushed_steps.hpp"

@@ -15,8 +15,8 @@
 
 #include "base/files.hpp"
 #include "base/unfinished_file.hpp"
-#include "io/block_stream.hpp"
-#include "io/hdf5_file.hpp"
+#include "storage/block_stream.hpp"
+#include "storage/hdf5_file.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -87,8 +87,9 @@ void export_hdf5(const SparseTable& table, const std::filesystem::path& path) {
     const auto row_bytes = table.width() * sizeof(float);
     const auto rows = static_cast<std::int64_t>(ids.size());
     published(path, [&](const std::filesystem::path& temporary) {
-        io::check_space(temporary, rows * static_cast<std::int64_t>(row_bytes + sizeof(std::int64_t)), 3);
-        auto file = io::Hdf5File::create(temporary, {.alignment = io::direct_alignment});
+        storage::check_space(temporary, rows * static_cast<std::int64_t>(row_bytes + sizeof(std::int64_t)),
+                             3);
+        auto file = storage::Hdf5File::create(temporary, {.alignment = storage::direct_alignment});
         const std::vector<std::int64_t> of_ids{rows},
             of_weights{rows, static_cast<std::int64_t>(table.width())};
         file.write("/ids", of_ids, std::span(ids));
@@ -96,7 +97,7 @@ void export_hdf5(const SparseTable& table, const std::filesystem::path& path) {
         file.write_text("/", "table", table.options().name);
         file.close();
         const auto rows_of_block = std::max<std::size_t>(1, block_bytes / row_bytes);
-        io::BlockWriter writer(temporary, rows_of_block * row_bytes, 4);
+        storage::BlockWriter writer(temporary, rows_of_block * row_bytes, 4);
         for (std::size_t at = 0; at < ids.size(); at += rows_of_block) {
             const auto part = std::span(ids).subspan(at, std::min(rows_of_block, ids.size() - at));
             auto* const buffer = writer.buffer();

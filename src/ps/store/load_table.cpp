@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "io/block_stream.hpp"
 #include "ps/store/options_json.hpp"
 #include "ps/table/id_hash.hpp"
+#include "storage/block_stream.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -39,7 +39,7 @@ std::span<std::byte> checked(const OpenedFile& file, std::size_t block, std::spa
 template <class Read, class Use>
 void read_checked(const OpenedFile& file, const Read& read, const Use& use) {
     const auto& blocks = file.stored.layout.blocks;
-    std::vector<io::BlockPlace> places;
+    std::vector<storage::BlockPlace> places;
     for (const auto& block : blocks) places.push_back(block.place);
     try {
         read(places, [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
@@ -54,7 +54,8 @@ void read_checked(const OpenedFile& file, const Read& read, const Use& use) {
 template <class Use>
 void use_in_order(const OpenedFile& file, const Use& use) {
     read_checked(
-        file, [&](const auto& places, const auto& take) { io::read_blocks(file.path, places, take); }, use);
+        file, [&](const auto& places, const auto& take) { storage::read_blocks(file.path, places, take); },
+        use);
 }
 
 void check_blocks(const OpenedFile& file) {
@@ -63,11 +64,11 @@ void check_blocks(const OpenedFile& file) {
 
 /// Calls use(block, bytes) for every block in any order; a few threads read and call `use`.
 template <class Use>
-void use_in_threads(const OpenedFile& file, io::PageCache cache, const Use& use) {
+void use_in_threads(const OpenedFile& file, storage::PageCache cache, const Use& use) {
     read_checked(
         file,
         [&](const auto& places, const auto& take) {
-            io::use_blocks(io::BlockFile(file.path, cache), places, take);
+            storage::use_blocks(storage::BlockFile(file.path, cache), places, take);
         },
         use);
 }
@@ -168,7 +169,7 @@ void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Sh
             if (common_part(file.stored.header.share, share) <= 0) continue;
             const bool has_touches = is_last && takes_touches(file, table);
             const bool is_all = file.stored.header.share == share;
-            use_in_threads(file, is_all ? io::PageCache::left : io::PageCache::kept,
+            use_in_threads(file, is_all ? storage::PageCache::left : storage::PageCache::kept,
                            [&](const StoredBlock& block, std::span<std::byte> bytes) {
                                if (block.content == BlockContent::rows)
                                    bulk.add(own_rows(file, share, bytes));

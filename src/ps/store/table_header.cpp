@@ -16,8 +16,8 @@
 #include "base/json_text.hpp"
 #include "base/regular_file.hpp"
 #include "base/text.hpp"
-#include "io/index_block.hpp"
 #include "ps/store/options_json.hpp"
+#include "storage/index_block.hpp"
 
 namespace dtrain::ps {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::string_view magic = "dtrain table 1";
 constexpr std::size_t max_line = 128;
 constexpr std::size_t max_header = std::size_t{1} << 30U;
 constexpr std::size_t max_block = std::size_t{1} << 30U;
-constexpr auto alignment = io::direct_alignment;
+constexpr auto alignment = storage::direct_alignment;
 
 std::string hex(std::uint64_t sum) {
     return fmt::format("{:016x}", sum);
@@ -106,7 +106,7 @@ std::int64_t add_blocks(TableLayout& layout, StoredBlock block, std::uint64_t it
 }
 
 std::size_t header_bytes(std::size_t json_bytes) {
-    return std::max(alignment, io::index_block_bytes(magic, json_bytes));
+    return std::max(alignment, storage::index_block_bytes(magic, json_bytes));
 }
 
 TableLayout layout_after(const TableHeader& header, std::size_t bytes_of_header) {
@@ -185,7 +185,7 @@ std::string header_block(const TableHeader& header) {
     try {
         const auto text = json_of(header).dump();
         std::string block(header_bytes(text.size()), '\0');
-        io::put_index_block(block, magic, text, block.size());
+        storage::put_index_block(block, magic, text, block.size());
         return block;
     } catch (const json::type_error&) {
         throw UsageError("table '" + header.options.name +
@@ -206,7 +206,7 @@ std::string table_file_name(const std::string& table, const Share& share) {
     // File systems allow 255 bytes.
     constexpr std::size_t max = 200;
     if (name.size() > max)
-        name.replace(max - 16, std::string::npos, hex(io::xxh3(std::as_bytes(std::span(table)))));
+        name.replace(max - 16, std::string::npos, hex(storage::xxh3(std::as_bytes(std::span(table)))));
     return fmt::format("{}-{:04}-of-{:04}.rows", name, share.server, share.servers);
 }
 
@@ -239,7 +239,7 @@ TableFile info_of(const TableHeader& header, std::string_view block) {
             .which = header.which,
             .file = table_file_name(header.options.name, header.share),
             .bytes = layout_after(header, block.size()).bytes,
-            .sum = hex(io::xxh3(std::as_bytes(std::span(block)))),
+            .sum = hex(storage::xxh3(std::as_bytes(std::span(block)))),
             .rows = header.rows};
 }
 
@@ -250,14 +250,14 @@ void refuse_damaged(const std::filesystem::path& path, const std::string& what) 
 StoredHeader read_table_header(const std::filesystem::path& path) {
     const auto file = open_regular_file(path, Links::refused);
     const auto line = beginning_of(file, max_line, path);
-    const auto bytes = io::index_block_in(line, magic);
+    const auto bytes = storage::index_block_in(line, magic);
     if (!bytes || *bytes > max_header || *bytes % alignment != 0)
         throw UsageError(path.string() +
                          ": this is no file of a sparse table, or its first bytes are damaged; resume from "
                          "another checkpoint");
     if (*bytes > size_or_zero(path)) refuse_damaged(path, "it ends within its header");
     const auto block = beginning_of(file, *bytes, path);
-    const auto text = io::json_of_index_block(block, magic);
+    const auto text = storage::json_of_index_block(block, magic);
     if (!text) refuse_damaged(path, "the checksum of its header differs");
     const auto file_bytes = static_cast<std::int64_t>(size_or_zero(path));
     StoredHeader stored;

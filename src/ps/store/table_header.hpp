@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "io/block_stream.hpp"
 #include "ps/table/sparse_table.hpp"
+#include "storage/block_stream.hpp"
 
 /// The file of one server's rows of one table. Format: a line "dtrain table 1 of N bytes, xxh3 HEX", the
 /// header as JSON, and zeros, N bytes in total; then blocks, each padded with zeros to a multiple of 4096
@@ -55,7 +55,7 @@ struct StoredBlock {
     std::uint64_t first = 0;  ///< index of its first item among those of the same content
     std::size_t items = 0;
     std::size_t item_bytes = 0;
-    io::BlockPlace place;
+    storage::BlockPlace place;
 };
 
 /// Offsets in a file; determined by the header without its sums.

@@ -23,7 +23,7 @@ namespace {
 }
 
 std::size_t largest_block(const TableLayout& layout) {
-    std::size_t bytes = io::direct_alignment;
+    std::size_t bytes = storage::direct_alignment;
     for (const auto& block : layout.blocks) bytes = std::max(bytes, block.place.bytes);
     return bytes;
 }
@@ -89,7 +89,7 @@ void TableSaver::make_file() const {
         ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (!file.valid()) fail(path, std::strerror(errno));
     try {
-        io::reserve_space(file.get(), save_->layout.bytes);
+        storage::reserve_space(file.get(), save_->layout.bytes);
     } catch (const std::system_error& error) {
         fail(path, error.code().message());
     }

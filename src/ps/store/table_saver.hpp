@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/background.hpp"
-#include "io/block_stream.hpp"
 #include "ps/store/table_header.hpp"
 #include "ps/table/sparse_table.hpp"
+#include "storage/block_stream.hpp"
 
 namespace dtrain::ps {
 
@@ -45,7 +45,7 @@ struct SaveInProgress {
     std::byte* buffer = nullptr;       // of row_block, if any
     std::vector<std::size_t> written;  // block indices in the order passed to the writer
     bool is_out_of_memory = false;
-    std::optional<io::BlockWriter> writer;
+    std::optional<storage::BlockWriter> writer;
     Background<TableFile> file;
     std::optional<TableFile> info;
 };

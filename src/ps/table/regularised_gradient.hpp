@@ -6,7 +6,7 @@
 
 #include <dtrain/optimizer.hpp>
 
-#include "kernels/loops.hpp"
+#include "kernels/loops/loops.hpp"
 
 /// Adds the regularisation term to a row's gradient. Each function may write to `out`, which has the same
 /// number of floats, and returns a pointer to the resulting gradient.

@@ -8,8 +8,8 @@
 
 #include <dtrain/optimizer.hpp>
 
-#include "kernels/optimizer_info.hpp"
-#include "kernels/update_loops.hpp"
+#include "kernels/functors/optimizer_info.hpp"
+#include "kernels/loops/update_loops.hpp"
 
 namespace dtrain::ps {
 

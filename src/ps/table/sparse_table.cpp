@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/initial_value.hpp"
-#include "kernels/optimizer_info.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 #include "ps/table/row_update.hpp"
 
 namespace dtrain::ps {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/optimizer_info.hpp"
+#include "kernels/functors/optimizer_info.hpp"
 
 namespace dtrain::ps {
 namespace {

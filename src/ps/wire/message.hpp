@@ -12,7 +12,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 
 /// Messages between trainers and servers: a header of fixed length, then sections. Numbers are in this
 /// machine's representation; the header's mark shows whether the peer uses the same. Everything is aligned to

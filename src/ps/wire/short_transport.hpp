@@ -6,7 +6,7 @@
 
 #include <dtrain/server_mode.hpp>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 
 namespace dtrain::ps {
 

@@ -8,7 +8,7 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "cluster/contracts.hpp"
+#include "identity/contracts.hpp"
 #include "scheduler/batch_script.hpp"
 #include "scheduler/limits.hpp"
 #include "scheduler/slurm/slurm_allocation.hpp"

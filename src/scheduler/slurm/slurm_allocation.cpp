@@ -9,8 +9,8 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "cluster/contracts.hpp"
-#include "cluster/slurm_counts.hpp"
+#include "identity/contracts.hpp"
+#include "identity/slurm_counts.hpp"
 
 namespace dtrain::scheduler {
 namespace {

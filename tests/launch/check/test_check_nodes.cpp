@@ -16,8 +16,8 @@
 #include "launch/check/check_node.hpp"
 #include "launch/check/check_plan.hpp"
 #include "launch/check/check_probe.hpp"
-#include "link/tcp.hpp"
 #include "support/temporary_folder.hpp"
+#include "transport/tcp.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -160,7 +160,7 @@ class RunningServer {
     CheckPeer peer() const { return {.node = 7, .host = "127.0.0.1", .port = server_.port()}; }
 
   private:
-    link::Reactor reactor_;
+    transport::Reactor reactor_;
     ProbeServer server_;
     std::jthread thread_;
 };
@@ -183,7 +183,7 @@ TEST(CheckProbe, WithoutTheSecretThereIsNoAnswer) {
 }
 
 TEST(CheckProbe, SaysWhyThereIsNoConnection) {
-    const auto listener = link::listen_at("127.0.0.1", 0);
+    const auto listener = transport::listen_at("127.0.0.1", 0);
     const int port = port_of(listener);
     EXPECT_THAT(probe({.host = "127.0.0.1", .port = port}, "secret", milliseconds(100)).error,
                 HasSubstr("nobody in time"));

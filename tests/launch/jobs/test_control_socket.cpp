@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "launch/jobs/control_socket.hpp"
-#include "link/unix_socket.hpp"
+#include "transport/unix_socket.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -23,7 +23,7 @@ bool is_answered(ControlSocket& control, uid_t user) {
     const pid_t child = ::fork();
     if (child == 0) {
         if (::setuid(user) != 0) ::_exit(2);
-        const auto socket = link::connect_to_path(control.path());
+        const auto socket = transport::connect_to_path(control.path());
         char answer = 0;
         ::send(socket.get(), "summary\n", 8, MSG_NOSIGNAL);
         ::_exit(::recv(socket.get(), &answer, 1, 0) == 1 ? 0 : 1);

@@ -26,11 +26,11 @@
 #include "launch/jobs/control_client.hpp"
 #include "launch/jobs/control_socket.hpp"
 #include "launch/jobs/job_commands.hpp"
-#include "link/unix_socket.hpp"
 #include "support/fuzz.hpp"
 #include "support/message_of.hpp"
 #include "support/resources_in_use.hpp"
 #include "support/temporary_folder.hpp"
+#include "transport/unix_socket.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -60,7 +60,7 @@ class HostileClients : public testing::Test {
     }
 
     void expect_an_answer() {
-        const auto socket = link::connect_to_path(control_.path());
+        const auto socket = transport::connect_to_path(control_.path());
         ASSERT_EQ(::send(socket.get(), "status\n", 7, MSG_NOSIGNAL), 7);
         std::string answer;
         const auto give_up_at = Clock::now() + seconds(20);
@@ -88,7 +88,7 @@ TEST_F(HostileClients, WhateverTheySayOthersAreAnswered) {
     std::list<FileDescriptor> open;
     long memory = 0;
     for (int count = 0; count < clients(); ++count) {
-        open.push_back(link::connect_to_path(control_.path()));
+        open.push_back(transport::connect_to_path(control_.path()));
         for (auto left = mutator.below(4); left > 0; --left) {
             const auto text = mutator.one_in(3) ? mutator.any_of(pieces.examples) : mutator.text();
             if (::send(open.back().get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) break;
@@ -108,7 +108,7 @@ TEST_F(HostileClients, WhateverTheySayOthersAreAnswered) {
 }
 
 TEST_F(HostileClients, OneForWhichThereIsNoDescriptorIsRefusedAndCostsNoTime) {
-    const auto client = link::connect_to_path(control_.path());
+    const auto client = transport::connect_to_path(control_.path());
     std::optional<tests::NoMoreDescriptors> none(std::in_place);
     pollfd asked{control_.fd(), POLLIN, 0};
     int wakings = 0;
@@ -168,7 +168,7 @@ class Launcher {
 
     tests::TemporaryFolder folder_;
     std::string path_ = (folder_ / "control").string();
-    FileDescriptor listener_ = link::listen_at_path(path_);
+    FileDescriptor listener_ = transport::listen_at_path(path_);
     std::string answer_;
     bool endless_;
     std::atomic<bool> stop_ = false;
@@ -221,9 +221,9 @@ TEST(HostileLauncher, OneThatAcceptsNobodyKeepsNobody) {
     const tests::TemporaryFolder folder;
     JobRecord record;
     record.socket = (folder / "control").string();
-    const auto listener = link::listen_at_path(record.socket);
+    const auto listener = transport::listen_at_path(record.socket);
     ASSERT_EQ(::listen(listener.get(), 0), 0);
-    const auto waits = link::connect_to_path(record.socket);  // nobody else may wait
+    const auto waits = transport::connect_to_path(record.socket);  // nobody else may wait
     const auto begin = Clock::now();
     EXPECT_EQ(ask_for_view(record, "status"), std::nullopt);
     EXPECT_LT(Clock::now() - begin, seconds(20));
@@ -235,7 +235,7 @@ TEST(HostileLauncher, WhatAreNoStacksIsSaidInOneLine) {
         JobRecord record;
         record.job = "job";
         record.socket = (folder / "control").string();
-        const auto listener = link::listen_at_path(record.socket);
+        const auto listener = transport::listen_at_path(record.socket);
         std::thread answers([&] {
             for (const auto& answer : {to_json(a_view()) + "\n", rubbish}) {
                 pollfd asked{listener.get(), POLLIN, 0};

@@ -13,15 +13,15 @@
 #include <dtrain/topology.hpp>
 
 #include "base/text.hpp"
-#include "cluster/assignment.hpp"
-#include "cluster/endpoint_list.hpp"
-#include "cluster/long_value.hpp"
+#include "identity/endpoint_list.hpp"
+#include "identity/long_value.hpp"
 #include "launch/backend/mpirun/mpirun.hpp"
 #include "launch/backend/worker_environment.hpp"
 #include "launch/machines.hpp"
 #include "launch/options/carried.hpp"
 #include "launch/outcome/job_state.hpp"
 #include "launch/plan/plan.hpp"
+#include "protocol/assignment.hpp"
 
 namespace dtrain::launch {
 namespace {

@@ -33,7 +33,7 @@ std::vector<RankInfo> info(int ranks) {
     return out;
 }
 
-report::Run after(const JobState& job, const Ending& ending, report::Run run, int start, double now) {
+metrics::Run after(const JobState& job, const Ending& ending, metrics::Run run, int start, double now) {
     const auto report = examine(job, ending, info(job.size()), [](int) { return "its last words\n"; });
     add_start(run, start, job, report, began + now);
     return run;
@@ -48,7 +48,7 @@ TEST(RunPage, ADoneJobHasALifeOfEachRank) {
     EXPECT_EQ(run.seconds, 7);
     EXPECT_FALSE(run.failure);
     ASSERT_EQ(run.spans.size(), 2U);
-    EXPECT_EQ(run.spans[1], (report::RankSpan{1, 1, 2, 6, "done", "done"}));
+    EXPECT_EQ(run.spans[1], (metrics::RankSpan{1, 1, 2, 6, "done", "done"}));
 }
 
 TEST(RunPage, AHangThatWasOnlyReportedIsAnEventAndSoIsItsEnd) {
@@ -62,9 +62,9 @@ TEST(RunPage, AHangThatWasOnlyReportedIsAnEventAndSoIsItsEnd) {
                               .seconds = 2.5}};
     const auto run = after(job, ending, {.title = "t", .began = began}, 1, 10);
     EXPECT_EQ(run.outcome, "done");
-    EXPECT_THAT(run.events, testing::ElementsAre(report::RunEvent{4, "the job hangs: rank 0 sleeps", true},
-                                                 report::RunEvent{6.5, "the job goes on", false},
-                                                 report::RunEvent{10, "the job is done", false}));
+    EXPECT_THAT(run.events, testing::ElementsAre(metrics::RunEvent{4, "the job hangs: rank 0 sleeps", true},
+                                                 metrics::RunEvent{6.5, "the job goes on", false},
+                                                 metrics::RunEvent{10, "the job is done", false}));
 }
 
 TEST(RunPage, AFailureNamesRankNodeAndReason) {
@@ -77,18 +77,18 @@ TEST(RunPage, AFailureNamesRankNodeAndReason) {
     EXPECT_EQ(run.outcome, "failed");
     ASSERT_TRUE(run.failure);
     EXPECT_EQ(run.failure->headline, "rank 1 on node1: the program ended with exit code 7");
-    EXPECT_EQ(run.failure->info[1], (report::Fact{"node", "node1"}));
+    EXPECT_EQ(run.failure->info[1], (metrics::Fact{"node", "node1"}));
     EXPECT_THAT(run.failure->text, HasSubstr("its last words"));
     EXPECT_EQ(run.spans[0].state, "stopped");
-    EXPECT_EQ(run.spans[1], (report::RankSpan{1, 1, 1, 3, "failed", "the program ended with exit code 7"}));
-    EXPECT_EQ(run.events.front(), (report::RunEvent{3, "rank 1: the program ended with exit code 7", true}));
+    EXPECT_EQ(run.spans[1], (metrics::RankSpan{1, 1, 1, 3, "failed", "the program ended with exit code 7"}));
+    EXPECT_EQ(run.events.front(), (metrics::RunEvent{3, "rank 1: the program ended with exit code 7", true}));
 }
 
 TEST(RunPage, ARankThatNeverToldItsEndLivedUntilTheJobsAndIsLost) {
     JobState job(1);
     job.take(event_at(Event::Kind::started, 0, 1));
     const auto run = after(job, {.engine_status = {.code = 1}}, {.title = "t", .began = began}, 1, 9);
-    EXPECT_EQ(run.spans.front(), (report::RankSpan{0, 1, 1, 9, "lost", "ended without a word"}));
+    EXPECT_EQ(run.spans.front(), (metrics::RankSpan{0, 1, 1, 9, "lost", "ended without a word"}));
 }
 
 TEST(RunPage, AnEarlierStartStays) {
@@ -119,7 +119,7 @@ TEST(RunPage, PlacesAreWhereRanksSayTheyAre) {
 }
 
 TEST(RunPage, WhatAJobMeasuredIsPutIntoItsTime) {
-    report::Run run{
+    metrics::Run run{
         .title = "a.toml", .began = began, .info = {{"dtrain", "1"}}, .events = {{5, "later", false}}};
     add_measured(run, {.title = "digits",
                        .began = began + 2,
@@ -129,16 +129,16 @@ TEST(RunPage, WhatAJobMeasuredIsPutIntoItsTime) {
                        .events = {{1, "saved", false}}});
     EXPECT_EQ(run.title, "digits");
     EXPECT_EQ(run.rows.front().seconds, 3);
-    EXPECT_EQ(run.events.front(), (report::RunEvent{3, "saved", false}));
-    EXPECT_EQ(run.info, (std::vector<report::Fact>{{"dtrain", "1"}, {"model", "m"}}));
+    EXPECT_EQ(run.events.front(), (metrics::RunEvent{3, "saved", false}));
+    EXPECT_EQ(run.info, (std::vector<metrics::Fact>{{"dtrain", "1"}, {"model", "m"}}));
     EXPECT_EQ(run.times.size(), 1U);
 }
 
 TEST(RunPage, WhatAJobMeasuredIsOfTheRanksThatItNames) {
-    report::Run run{.began = began,
-                    .places = {{.rank = 0, .role = "server"}, {.rank = 1, .role = "worker"}, {.rank = 2}}};
-    const std::vector<report::RankTimes> times{{1, 5, 4, std::nullopt, 2, 1}, {2, 6, 3, std::nullopt, 2, 1}};
-    const std::vector<report::RankGpus> gpus{{.rank = 1, .watts = 70}, {.rank = 2, .watts = 90}};
+    metrics::Run run{.began = began,
+                     .places = {{.rank = 0, .role = "server"}, {.rank = 1, .role = "worker"}, {.rank = 2}}};
+    const std::vector<metrics::RankTimes> times{{1, 5, 4, std::nullopt, 2, 1}, {2, 6, 3, std::nullopt, 2, 1}};
+    const std::vector<metrics::RankGpus> gpus{{.rank = 1, .watts = 70}, {.rank = 2, .watts = 90}};
     add_measured(run, {.began = began, .places = {{.rank = 1}, {.rank = 2}}, .times = times, .gpus = gpus});
     EXPECT_EQ(run.times, times);
     EXPECT_EQ(run.gpus, gpus);

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/address.hpp"
+#include "identity/address.hpp"
 #include "launch/plan/addresses.hpp"
 
 namespace dtrain::launch {

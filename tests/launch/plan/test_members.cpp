@@ -7,7 +7,7 @@
 
 #include <dtrain/error.hpp>
 
-#include "cluster/address.hpp"
+#include "identity/address.hpp"
 #include "launch/plan/members.hpp"
 #include "support/refuses.hpp"
 

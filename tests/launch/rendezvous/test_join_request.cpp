@@ -34,12 +34,12 @@ Plan two_nodes(int own) {
             .working_dir = "/home/a"};
 }
 
-link::JoinRequest join_request_of_second() {
+transport::JoinRequest join_request_of_second() {
     return join_request_of(two_nodes(1), Options{}, "b", 0);
 }
 
-std::string reason(const link::Admission& admission) {
-    const auto* refused = std::get_if<link::Refused>(&admission);
+std::string reason(const transport::Admission& admission) {
+    const auto* refused = std::get_if<transport::Refused>(&admission);
     return refused == nullptr ? "" : refused->reason;
 }
 
@@ -67,7 +67,7 @@ TEST(JoinRequest, AtAMasterNoNodesAreNamed) {
 }
 
 TEST(Admit, AgentsOfTheSameJobHaveTheirPlaces) {
-    EXPECT_EQ(admit_named(join_request_of_second(), two_nodes(0)), link::Admission(1));
+    EXPECT_EQ(admit_named(join_request_of_second(), two_nodes(0)), transport::Admission(1));
 }
 
 TEST(Admit, WhatDiffersIsNamed) {
@@ -132,7 +132,7 @@ TEST(Admit, CommandsMayDiffer) {
     auto request = join_request_of_second();
     request.program = {"/opt/b"};
     request.working_dir = "/home/b";
-    EXPECT_EQ(admit_named(request, two_nodes(0)), link::Admission(1));
+    EXPECT_EQ(admit_named(request, two_nodes(0)), transport::Admission(1));
 }
 
 TEST(OwnCommand, IsNamedByWhatDiffersFirst) {
@@ -198,8 +198,8 @@ TEST(Admit, AnotherJobThatAsksIsNoMistakeOfAnybody) {
     auto request = join_request_of_second();
     request.leads = true;
     request.job_id = "other";
-    const auto is_another = [](const link::Admission& admission) {
-        return std::get<link::Refused>(admission).of_another_job;
+    const auto is_another = [](const transport::Admission& admission) {
+        return std::get<transport::Refused>(admission).of_another_job;
     };
     EXPECT_TRUE(is_another(admit_named(request, plan)));
     EXPECT_TRUE(is_another(admit_at_master(request, 2, RunMode::collective, {})));
@@ -227,7 +227,7 @@ TEST(Admit, AtAMasterJobsWithAndWithoutServersDoNotMix) {
     EXPECT_EQ(join_request_of(two_nodes(0), {}, "b", 2).servers, std::nullopt);
     auto request = join_request_of(server_and_worker(), {}, "b", 2);
     EXPECT_EQ(request.servers, 1);
-    EXPECT_EQ(admit_at_master(request, 2, RunMode::parameter_server, {}), link::Admission(1));
+    EXPECT_EQ(admit_at_master(request, 2, RunMode::parameter_server, {}), transport::Admission(1));
     EXPECT_THAT(reason(admit_at_master(request, 2, RunMode::collective, {})),
                 AllOf(HasSubstr("has parameter servers, node 0's has none"), HasSubstr("--run_mode")));
     EXPECT_THAT(
@@ -242,9 +242,9 @@ TEST(Admit, AtAMasterJobsWithAndWithoutServersDoNotMix) {
 
 TEST(Admit, AtAMasterTheLowestFreeNumberIsGiven) {
     const auto request = join_request_of(two_nodes(0), {}, "b", 3);
-    EXPECT_EQ(admit_at_master(request, 3, RunMode::collective, {}), link::Admission(1));
-    EXPECT_EQ(admit_at_master(request, 3, RunMode::collective, {{1, std::nullopt}}), link::Admission(2));
-    EXPECT_EQ(admit_at_master(request, 3, RunMode::collective, {{2, std::nullopt}}), link::Admission(1));
+    EXPECT_EQ(admit_at_master(request, 3, RunMode::collective, {}), transport::Admission(1));
+    EXPECT_EQ(admit_at_master(request, 3, RunMode::collective, {{1, std::nullopt}}), transport::Admission(2));
+    EXPECT_EQ(admit_at_master(request, 3, RunMode::collective, {{2, std::nullopt}}), transport::Admission(1));
     EXPECT_THAT(
         reason(admit_at_master(request, 3, RunMode::collective, {{1, std::nullopt}, {2, std::nullopt}})),
         HasSubstr("all 3 nodes"));

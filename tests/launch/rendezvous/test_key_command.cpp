@@ -6,8 +6,8 @@
 #include <dtrain/error.hpp>
 
 #include "launch/rendezvous/key_command.hpp"
-#include "link/key_file.hpp"
 #include "support/temporary_folder.hpp"
+#include "transport/key_file.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -26,7 +26,7 @@ TEST(KeyCommand, InstallWritesTheKeyThatItIsGiven) {
     const tests::TemporaryFolder folder;
     const Environment environment{{"DTRAIN_KEY_FILE", (folder / "key").string()}};
     EXPECT_EQ(run_key_command({"key", "install", hex}, environment), 0);
-    EXPECT_EQ(link::read_key(folder / "key").to_hex(), hex);
+    EXPECT_EQ(transport::read_key(folder / "key").to_hex(), hex);
     EXPECT_THROW(run_key_command({"key", "install", "secret"}, environment), UsageError);
     EXPECT_THROW(run_key_command({"key", "install", hex, "more"}, environment), UsageError);
     EXPECT_THROW(run_key_command({"key", "show", "more"}, environment), UsageError);

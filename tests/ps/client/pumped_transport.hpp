@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/wire/message.hpp"
 
 namespace dtrain::ps {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "linear_job.hpp"
-#include "program/trained_networks.hpp"
+#include "program/runtime/trained_networks.hpp"
 
 /// Networks that trainers and servers train together, on CPUs or GPUs, and one process for comparison.
 namespace dtrain {

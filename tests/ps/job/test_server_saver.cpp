@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "io/index_block.hpp"
 #include "ps/job/check_save.hpp"
 #include "ps/job/saving_server.hpp"
+#include "storage/index_block.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -241,7 +241,7 @@ TEST(SaveOfChanges, AManifestThatMakesNoSenseIsRefused) {
 /// A manifest of any content, with the checksum of it.
 void put_manifest(const std::filesystem::path& folder, const nlohmann::json& manifest) {
     const auto text = manifest.dump(1) + "\n";
-    write_bytes(folder / "servers.json", io::sum_line("dtrain servers 1", text.size(), text) + text);
+    write_bytes(folder / "servers.json", storage::sum_line("dtrain servers 1", text.size(), text) + text);
 }
 
 TEST(Manifest, NamesNothingButFilesOfItsFolder) {
@@ -319,7 +319,8 @@ TEST(Manifest, ThatIsNestedWithoutAnEndMakesNoSense) {
     auto text = manifest.dump();
     constexpr std::size_t depth = 1'000'000;
     text.replace(text.find("\"table\""), 7, std::string(depth, '[') + std::string(depth, ']'));
-    write_bytes(folder / "a" / "servers.json", io::sum_line("dtrain servers 1", text.size(), text) + text);
+    write_bytes(folder / "a" / "servers.json",
+                storage::sum_line("dtrain servers 1", text.size(), text) + text);
     const auto expected = (folder / "a" / "servers.json").string() + ": it makes no sense";
     EXPECT_EQ(message_of([&] { check_save(folder / "a"); }), expected);
     EXPECT_EQ(refusal(server, folder / "a"), expected);

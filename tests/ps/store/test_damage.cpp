@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "io/block_io.hpp"
-#include "io/index_block.hpp"
 #include "ps/store/sample_table.hpp"
+#include "storage/block_io.hpp"
+#include "storage/index_block.hpp"
 #include "support/fuzz.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
@@ -121,17 +121,17 @@ TEST_F(DamagedTable, AnOlderFileOfTheSameNameIsNotTaken) {
 
 /// With a checksum that fits.
 std::string with_header(const std::string& good, const std::string& json) {
-    const auto block = *io::index_block_in(good, magic);
-    const auto bytes = std::max(block, io::index_block_bytes(magic, json.size()));
+    const auto block = *storage::index_block_in(good, magic);
+    const auto bytes = std::max(block, storage::index_block_bytes(magic, json.size()));
     std::string header(bytes, '\0');
-    io::put_index_block(header, magic, json, bytes);
+    storage::put_index_block(header, magic, json, bytes);
     return header + good.substr(block);
 }
 
 TEST_F(DamagedTable, AHeaderMaySayAnything) {
     const auto good = bytes_of(file(0));
-    const auto block = *io::index_block_in(good, magic);
-    const std::string json(*io::json_of_index_block(good.substr(0, block), magic));
+    const auto block = *storage::index_block_in(good, magic);
+    const std::string json(*storage::json_of_index_block(good.substr(0, block), magic));
     ASSERT_EQ(with_header(good, json), good);
     Corpus corpus{{json}, {}};
     const auto parsed = nlohmann::json::parse(json);

@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "io/hdf5_file.hpp"
 #include "ps/store/describe_tables.hpp"
 #include "ps/store/export_table.hpp"
 #include "ps/store/sample_table.hpp"
+#include "storage/hdf5_file.hpp"
 #include "support/message_of.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -45,7 +45,7 @@ TEST(ExportTable, CsvAndHdf5HaveTheBitsOfEveryRow) {
     export_csv(table, folder / "clicks.csv");
     export_hdf5(table, folder / "clicks.h5");
 
-    const auto file = io::Hdf5File::open(folder / "clicks.h5");
+    const auto file = storage::Hdf5File::open(folder / "clicks.h5");
     const auto ids = file.read_integers("/ids");
     const auto weights = file.read_floats("/weights");
     EXPECT_THAT(file.info("/weights").shape, testing::ElementsAre(table.size(), 40));
@@ -81,7 +81,8 @@ TEST(ExportTable, AnEmptyTableIsAnEmptyFile) {
     export_csv(table, folder / "clicks.csv");
     export_hdf5(table, folder / "clicks.h5");
     EXPECT_EQ(bytes_of(folder / "clicks.csv"), "id,w0,w1\n");
-    EXPECT_THAT(io::Hdf5File::open(folder / "clicks.h5").info("/weights").shape, testing::ElementsAre(0, 2));
+    EXPECT_THAT(storage::Hdf5File::open(folder / "clicks.h5").info("/weights").shape,
+                testing::ElementsAre(0, 2));
 }
 
 TEST(DescribeTables, SaysWhatIsInAFolder) {

@@ -11,7 +11,7 @@
 #include <dtrain/layers.hpp>
 #include <dtrain/optimizer.hpp>
 
-#include "program/check_gradients.hpp"
+#include "program/schemas/check_gradients.hpp"
 #include "ps/table/sparse_table.hpp"
 
 namespace dtrain::ps {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/transport.hpp"
+#include "comm/message/transport.hpp"
 #include "ps/wire/message.hpp"
 
 namespace dtrain::ps {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/rank_list.hpp"
+#include "protocol/rank_list.hpp"
 
 /// Parses srun's messages. Pure.
 namespace dtrain::launch {

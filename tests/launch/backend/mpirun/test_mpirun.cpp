@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/assignment.hpp"
 #include "launch/backend/mpirun/mpirun.hpp"
 #include "launch/backend/worker_environment.hpp"
+#include "protocol/assignment.hpp"
 
 namespace dtrain::launch {
 namespace {

@@ -10,7 +10,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/text.hpp"
-#include "cluster/address.hpp"
+#include "identity/address.hpp"
 #include "launch/backend/srun/srun.hpp"
 #include "launch/backend/srun/srun_backend.hpp"
 #include "launch/backend/worker_environment.hpp"

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/node/node_operations.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "comm/api/copy_bytes.hpp"
+#include "comm/node/reduce_loops.hpp"
+#include "comm/node/staged.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+// A result that is used at once stays in the second-level cache.
+constexpr std::size_t used_at_once = std::size_t{64} << 10U;
+
+ReduceLoop loop_of(const OperationQueue& queue, const Call& call) {
+    return {call.element, call.reduction, static_cast<std::size_t>(queue.size)};
+}
+
+/// Points `sources` to byte `first` of every rank's part of the window.
+void aim(OperationQueue& queue, const Agreement& agreement, std::size_t first) {
+    const auto& parts = queue.parts_of(*agreement.window);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        queue.destinations[i] = parts[i] + *agreement.offset + first;
+        queue.sources[i] = queue.destinations[i];
+    }
+}
+
+void aim_at_slots(OperationQueue& queue, std::uint64_t number, std::size_t first = 0) {
+    const auto& board = queue.board;
+    for (int other = 0; other < board.size(); ++other)
+        queue.sources[static_cast<std::size_t>(other)] =
+            board.slot(other, board.announcement(other, number).slot) + first;
+}
+
+void reduce_short(OperationQueue& queue, const Call& call, std::uint64_t number, std::size_t first,
+                  std::byte* to) {
+    aim_at_slots(queue, number, first);
+    loop_of(queue, call)(queue.sources, std::span(&to, 1), call.count);
+}
+
+Task use_shares(OperationQueue& queue, const Call& call, const Agreement& agreement) {
+    const auto loop = loop_of(queue, call);
+    const auto bytes = call.bytes();
+    const auto share = share_of(bytes, queue.board.rank(), queue.board.size());
+    if (agreement.offset) {
+        for (std::size_t done = 0; done < share.bytes; done += used_at_once) {
+            const auto length = std::min(used_at_once, share.bytes - done);
+            auto* own = call.receive + share.first + done;
+            aim(queue, agreement, share.first + done);
+            loop(queue.sources, std::span(&own, 1), length / size_of(call.element));
+            call.use(share.first + done, {own, length});
+        }
+    } else {
+        std::vector<Segment> shares;
+        for (int other = 0; other < queue.board.size(); ++other)
+            shares.push_back(share_of(bytes, other, queue.board.size()));
+        co_await exchange_in_pieces(
+            queue, call.send, shares, shares.front().bytes,
+            [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
+                if (first >= share.bytes) return;
+                length = std::min(length, share.bytes - first);
+                auto* own = call.receive + share.first + first;
+                loop(from, std::span(&own, 1), length / size_of(call.element));
+                call.use(share.first + first, {own, length});
+            });
+    }
+    queue.board.step();
+    co_await all_steps(queue);
+}
+
+Task scatter(OperationQueue& queue, const Call& call, const Agreement& agreement) {
+    const auto loop = loop_of(queue, call);
+    const auto bytes = call.bytes();
+    if (agreement.offset) {
+        auto* to = call.receive;
+        aim(queue, agreement, bytes * static_cast<std::size_t>(queue.board.rank()));
+        loop(queue.sources, std::span(&to, 1), call.count);
+        queue.board.step();
+        co_await all_steps(queue);
+        co_return;
+    }
+    std::vector<Segment> blocks;
+    for (std::size_t i = 0; i < queue.sources.size(); ++i) blocks.push_back({i * bytes, bytes});
+    co_await exchange_in_pieces(
+        queue, call.send, blocks, bytes,
+        [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
+            auto* to = call.receive + first;
+            loop(from, std::span(&to, 1), length / size_of(call.element));
+        });
+}
+
+Task gather(OperationQueue& queue, const Call& call) {
+    const auto bytes = call.bytes();
+    co_await show_in_pieces(
+        queue, call.send, bytes, -1,
+        [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
+            for (std::size_t i = 0; i < from.size(); ++i)
+                copy_bytes(call.receive + i * bytes + first, from[i], length);
+        });
+}
+
+/// Consecutive blocks with lengths by rank.
+std::vector<Segment> segments_of(const std::vector<std::size_t>& counts) {
+    std::vector<Segment> segments;
+    std::size_t first = 0;
+    for (const auto count : counts) {
+        segments.push_back({first, count});
+        first += count;
+    }
+    return segments;
+}
+
+Task exchange(OperationQueue& queue, const Call& call, std::size_t max) {
+    const auto ranks = queue.sources.size();
+    const std::vector<std::size_t> same(ranks, call.count);
+    const bool is_even = call.operation == Operation::all_to_all;
+    const auto out = segments_of(is_even ? same : call.send_counts);
+    const auto in = segments_of(is_even ? same : call.receive_counts);
+    co_await exchange_in_pieces(
+        queue, call.send, out, max,
+        [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
+            for (std::size_t i = 0; i < from.size(); ++i) {
+                if (first >= in[i].bytes) continue;
+                copy_bytes(call.receive + in[i].first + first, from[i],
+                           std::min(length, in[i].bytes - first));
+            }
+        });
+}
+
+/// The operation if all data are in slots.
+void finish_short(OperationQueue& queue, const Call& call, std::uint64_t number) {
+    const auto bytes = call.bytes();
+    const auto rank = static_cast<std::size_t>(queue.board.rank());
+    switch (call.operation) {
+        case Operation::allreduce:
+            return reduce_short(queue, call, number, 0, call.receive);
+        case Operation::reduce_scatter:
+            return reduce_short(queue, call, number, rank * bytes, call.receive);
+        case Operation::all_gather:
+            aim_at_slots(queue, number);
+            for (std::size_t i = 0; i < queue.sources.size(); ++i)
+                copy_bytes(call.receive + i * bytes, queue.sources[i], bytes);
+            return;
+        case Operation::all_to_all:
+            aim_at_slots(queue, number, rank * bytes);
+            for (std::size_t i = 0; i < queue.sources.size(); ++i)
+                copy_bytes(call.receive + i * bytes, queue.sources[i], bytes);
+            return;
+        case Operation::broadcast:
+            if (call.peer == queue.board.rank()) return;
+            return copy_bytes(call.receive,
+                              queue.board.slot(call.peer, queue.board.announcement(call.peer, number).slot),
+                              bytes);
+        default:
+            return;
+    }
+}
+
+/// Reduces this rank's share, in all ranks' buffers.
+void reduce_share(OperationQueue& queue, const Call& call, const Agreement& agreement) {
+    const auto share = share_of(call.bytes(), queue.board.rank(), queue.board.size());
+    aim(queue, agreement, share.first);
+    loop_of(queue, call)(queue.sources, queue.destinations, share.bytes / size_of(call.element));
+    queue.board.step();
+}
+
+/// Reduces buffers that are not in shared memory.
+Task reduce_the_way(OperationQueue& queue, const Call& call, Way way, std::uint64_t number) {
+    return way == Way::reads
+               ? reduce_from_others(queue, call.receive, call.bytes(), number, loop_of(queue, call))
+               : reduce_in_pieces(queue, call.receive, call.bytes(), loop_of(queue, call));
+}
+
+}  // namespace
+
+Task reduce_in_node(OperationQueue& queue, const Call& call, const Agreement& agreement,
+                    std::uint64_t number) {
+    if (agreement.is_short) {
+        reduce_short(queue, call, number, 0, call.receive);
+    } else if (agreement.offset) {
+        reduce_share(queue, call, agreement);
+        co_await all_steps(queue);
+    } else {
+        using Clock = std::chrono::steady_clock;
+        const bool chooses = chooses_way(queue, call);
+        const auto begin = chooses ? Clock::now() : Clock::time_point();
+        const auto absences = queue.absences();
+        co_await reduce_the_way(queue, call, agreement.way, number);
+        if (chooses && absences == queue.absences())  // the program waited all the time
+            queue.faster_way.took(call.bytes(), agreement.way, Clock::now() - begin);
+    }
+}
+
+Task broadcast_in_node(OperationQueue& queue, const Call& call, const Agreement& agreement, int root) {
+    const bool is_root = root == queue.board.rank();
+    if (agreement.offset) {
+        aim(queue, agreement, 0);
+        copy_bytes(call.receive, queue.sources[static_cast<std::size_t>(root)], call.bytes());
+        queue.board.step();
+        co_await all_steps(queue);
+        co_return;
+    }
+    co_await show_in_pieces(
+        queue, call.receive, call.bytes(), root,
+        [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
+            if (!is_root) copy_bytes(call.receive + first, from[static_cast<std::size_t>(root)], length);
+        });
+}
+
+void use_share(OperationQueue& queue, const Call& call) {
+    const auto share = share_of(call.bytes(), queue.board.rank(), queue.board.size());
+    if (share.bytes > 0) call.use(share.first, {call.receive + share.first, share.bytes});
+}
+
+Task on_one_node(OperationQueue& queue, Call call, std::uint64_t number) {
+    announce(queue, call, number);
+    co_await Waiting{{.what = Wait::For::come, .value = number}};
+    const auto agreement = agree(queue, call, number);
+    if (call.operation == Operation::allreduce && agreement.offset) {
+        reduce_share(queue, call, agreement);  // one coroutine less, which is measurable for short operations
+        co_await all_steps(queue);
+    } else if (call.operation == Operation::allreduce) {
+        co_await reduce_in_node(queue, call, agreement, number);
+    } else if (agreement.is_short) {
+        finish_short(queue, call, number);
+    } else if (call.operation == Operation::reduce_shares) {
+        co_await use_shares(queue, call, agreement);
+    } else if (call.operation == Operation::reduce_scatter) {
+        co_await scatter(queue, call, agreement);
+    } else if (call.operation == Operation::all_gather) {
+        co_await gather(queue, call);
+    } else if (call.operation == Operation::broadcast) {
+        co_await broadcast_in_node(queue, call, agreement, call.peer);
+    } else {
+        co_await exchange(queue, call, max_announced(queue, number));
+    }
+}
+
+}  // namespace dtrain::comm

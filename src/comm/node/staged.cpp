@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/node/staged.hpp"
+
+#include "comm/api/copy_bytes.hpp"
+
+namespace dtrain::comm {
+namespace {
+
+constexpr auto piece_bytes = NodeBoard::piece_bytes;
+constexpr std::size_t taken_at_once = std::size_t{256} << 10U;
+
+/// Divides a buffer into pieces of the board.
+struct Cut {
+    std::size_t bytes;
+    std::size_t pieces() const { return (bytes + piece_bytes - 1) / piece_bytes; }
+    Segment piece(std::size_t number) const {
+        const auto first = number * piece_bytes;
+        return {first, std::min(piece_bytes, bytes - first)};
+    }
+};
+
+/// Copies the parts of this piece that the other ranks reduce to where they can read them.
+void lay_out(OperationQueue& queue, const std::byte* buffer, Segment piece, std::size_t number) {
+    const auto& board = queue.board;
+    for (int other = 0; other < board.size(); ++other) {
+        if (other == board.rank()) continue;
+        const auto share = share_of(piece.bytes, other, board.size());
+        copy_bytes(board.piece(board.rank(), 0, number) + share.first, buffer + piece.first + share.first,
+                   share.bytes);
+    }
+}
+
+void add_own_share(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number,
+                   const ReduceLoop& loop) {
+    const auto& board = queue.board;
+    const auto share = share_of(piece.bytes, board.rank(), board.size());
+    if (share.bytes == 0) return;
+    auto* const own = buffer + piece.first + share.first;
+    std::vector<const std::byte*>& sources = queue.sources;
+    for (int other = 0; other < board.size(); ++other)
+        sources[static_cast<std::size_t>(other)] = board.piece(other, 0, number) + share.first;
+    sources[static_cast<std::size_t>(board.rank())] = own;
+    std::byte* const destinations[] = {own, board.piece(board.rank(), 1, number) + share.first};
+    loop(sources, destinations, share.bytes / size_of(loop.element));
+}
+
+void take_shares(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number) {
+    const auto& board = queue.board;
+    for (int other = 0; other < board.size(); ++other) {
+        if (other == board.rank()) continue;
+        const auto share = share_of(piece.bytes, other, board.size());
+        copy_bytes(buffer + piece.first + share.first, board.piece(other, 1, number) + share.first,
+                   share.bytes);
+    }
+}
+
+}  // namespace
+
+Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t bytes, std::uint64_t number,
+                        ReduceLoop loop) {
+    const auto& board = queue.board;
+    const auto ranks = static_cast<std::size_t>(board.size());
+    const auto me = static_cast<std::size_t>(board.rank());
+    const auto address = [&](std::size_t rank) {
+        return board.announcement(static_cast<int>(rank), number).address;
+    };
+    // The data read from all ranks at a time fit into the second-level cache.
+    const std::size_t part = std::max<std::size_t>(4096, taken_at_once / ranks / 4096 * 4096);
+    queue.scratch.resize(std::max(queue.scratch.size(), part * ranks));
+    const auto own = share_of(bytes, board.rank(), board.size());
+    for (std::size_t done = 0; done < own.bytes; done += part) {
+        const auto length = std::min(part, own.bytes - done);
+        auto* to = buffer + own.first + done;
+        for (std::size_t other = 0; other < ranks; ++other) {
+            auto* const taken = queue.scratch.data() + other * part;
+            if (other != me)
+                queue.other_memory.read(static_cast<int>(other), address(other) + own.first + done,
+                                        {taken, length});
+            queue.sources[other] = other == me ? to : taken;
+        }
+        loop(queue.sources, std::span(&to, 1), length / size_of(loop.element));
+    }
+    queue.board.step();
+    co_await all_steps(queue);
+    for (std::size_t other = 0; other < ranks; ++other) {
+        const auto share = share_of(bytes, static_cast<int>(other), board.size());
+        if (other == me || share.bytes == 0) continue;
+        queue.other_memory.read(static_cast<int>(other), address(other) + share.first,
+                                {buffer + share.first, share.bytes});
+    }
+    queue.board.step();
+    co_await all_steps(queue);
+}
+
+// A pipeline: each step advances three pieces by one stage, so that there is one wait per piece. A piece's
+// memory is reused two steps later, when all ranks have read it.
+Task reduce_in_pieces(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
+    const Cut cut{bytes};
+    const auto pieces = cut.pieces();
+    co_await all_steps(queue);
+    for (std::size_t i = 0; i < pieces + 2; ++i) {
+        if (i < pieces) lay_out(queue, buffer, cut.piece(i), i);
+        if (i >= 1 && i - 1 < pieces) add_own_share(queue, buffer, cut.piece(i - 1), i - 1, loop);
+        if (i >= 2) take_shares(queue, buffer, cut.piece(i - 2), i - 2);
+        queue.board.step();
+        if (i + 1 < pieces + 2) co_await all_steps(queue);
+    }
+}
+
+Task exchange_in_pieces(OperationQueue& queue, const std::byte* buffer, std::vector<Segment> segments,
+                        std::size_t max, Arrived arrived) {
+    const auto& board = queue.board;
+    const auto ranks = static_cast<std::size_t>(board.size());
+    const auto me = static_cast<std::size_t>(board.rank());
+    const std::size_t part = piece_bytes / ranks / 64 * 64;
+    co_await all_steps(queue);
+    for (std::size_t first = 0, number = 0; first < max; first += part, ++number) {
+        for (std::size_t other = 0; other < ranks; ++other) {
+            const auto& segment = segments[other];
+            if (other == me || first >= segment.bytes) continue;
+            copy_bytes(board.piece(board.rank(), 0, number) + other * part, buffer + segment.first + first,
+                       std::min(part, segment.bytes - first));
+        }
+        queue.board.step();
+        co_await all_steps(queue);
+        auto& from = queue.sources;
+        for (std::size_t other = 0; other < ranks; ++other)
+            from[other] = board.piece(static_cast<int>(other), 0, number) + me * part;
+        from[me] = buffer + segments[me].first + first;
+        arrived(from, first, std::min(part, max - first));
+    }
+    queue.board.step();
+}
+
+Task show_in_pieces(OperationQueue& queue, const std::byte* buffer, std::size_t bytes, int root,
+                    Arrived arrived) {
+    const auto& board = queue.board;
+    const bool shows = root < 0 || root == board.rank();
+    const Cut cut{bytes};
+    co_await all_steps(queue);
+    for (std::size_t number = 0; number < cut.pieces(); ++number) {
+        const auto piece = cut.piece(number);
+        if (shows) copy_bytes(board.piece(board.rank(), 0, number), buffer + piece.first, piece.bytes);
+        queue.board.step();
+        co_await all_steps(queue);
+        auto& from = queue.sources;
+        for (int other = 0; other < board.size(); ++other)
+            from[static_cast<std::size_t>(other)] = board.piece(other, 0, number);
+        arrived(from, piece.first, piece.bytes);
+    }
+    queue.board.step();
+}
+
+}  // namespace dtrain::comm
