@@ -53,7 +53,8 @@ void check_that_this_rank_trains(const ModelOptions& options) {
         Environment::of_this_process().get_or("TRAINING_ROLE", "") == "PSERVER" && !options.trains_alone;
     if (!is_server || options.servers || comm::is_default(options.communicator)) return;
     throw UsageError(
-        "this rank is a parameter server of the job (TRAINING_ROLE is PSERVER), and its Model would train like "
+        "this rank is a parameter server of the job (TRAINING_ROLE is PSERVER), and its Model would train "
+        "like "
         "those of the workers: set ModelOptions::servers, or start the job without --server_num");
 }
 
