@@ -48,7 +48,7 @@ def test_what_torchs_record_keeps_is_the_exception(job):
     assert (cause["rank"], cause["exception"], cause["error"]) == (1, "ValueError: my own words", None)
     assert cause["error_details"]["source"] == "torch" and cause["error_details"]["time_us"] > 1e15
     assert cause["last_lines"] == [], "the log has nothing of it"
-    assert "  exception: ValueError: my own words\n" in done.stderr
+    assert ": ValueError: my own words\n" in done.stderr
     assert report["stopped"][0]["error_details"] is None
 
 
@@ -107,7 +107,7 @@ def test_a_job_inside_a_rank_has_files_of_its_own(job):
     report, _ = failed_with(job, "alone = {name: value for name, value in os.environ.items() if name[:4] not in ('OMPI', 'PMIX')}\n"
                                  f"os.execve('{LAUNCH}', ['dtrain-launch', '--nproc_per_node', '1', '--log_dir', 'inner', 'inner.py'], alone)",
                             ranks=1)
-    assert "  exception: ValueError: of the inner job\n" in job.log(0)
+    assert ": ValueError: of the inner job\n" in job.log(0)
     assert report["cause"]["exception"] is None, report["cause"]
 
 

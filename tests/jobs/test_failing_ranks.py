@@ -84,7 +84,7 @@ def test_what_nobody_catches_in_run_main_is_a_line_of_each_rank(job, words, fail
     cause = json.loads((job.folder / "report.json").read_text())["cause"]
     assert cause["rank"] in failing and cause["exit_code"] == 1, cause
     assert cause["error"] == f"rank {cause['rank']} has no data" and cause["error_details"]["kind"] == "std::runtime_error"
-    assert f"  error: {cause['error']}\n" in done.stderr
+    assert f"the program ended with exit code 1: {cause['error']}\n" in done.stderr
     assert f"---- last lines of workerlog.{cause['rank']} ----\nruns_main: rank {cause['rank']} has no data\n" in done.stderr
     for rank in failing:
         log = job.log(rank)

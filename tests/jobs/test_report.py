@@ -57,7 +57,7 @@ def test_exit_code(job):
 def test_exception(job):
     done = fail(job, "\ndef f():\n    try:\n        {}['x']\n    except KeyError:\n        raise ValueError('my own words')\nf()")
     assert done.returncode == 1
-    assert "\n  exception: ValueError: my own words\n" in done.report
+    assert ": ValueError: my own words\n" in done.report
     assert "KeyError: 'x'\n\nDuring handling of the above exception" in done.report
     assert done.report.endswith("ValueError: my own words\n----\nthen stopped by dtrain-launch: rank [0]\n" + ABORT_1)
 
@@ -267,7 +267,7 @@ def test_secrets_are_not_shown(job):
                 "--token", "hf_very_secret", "--api_key=abcdefgh", env={"WANDB_API_KEY": "0123456789abcdef"})
     for secret in ("hf_very_secret", "abcdefgh", "0123456789abcdef", "letmein"):
         assert secret not in done.report
-    assert "  exception: ValueError: server refused *** for --max_tokens 5\n" in done.report
+    assert ": ValueError: server refused *** for --max_tokens 5\n" in done.report
     assert "login ['a.py', '--token', '***', '--api_key=***'] *** db_password=***\n" in done.report
 
 

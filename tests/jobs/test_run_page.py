@@ -38,7 +38,7 @@ def test_a_failed_job_names_rank_node_and_reason_first(job):
     assert done.returncode == 1
     page = page_of(job.folder / "run.html")
     host = os.uname().nodename
-    assert page.headings[1] == f"rank 1 on {host}: the program ended with exit code 1"
+    assert page.headings[1] == f"rank 1 on {host}: the program ended with exit code 1: ValueError: <script>no</script> --api_key=***"
     assert list(page.sections)[0] == "failure"
     for text in (host, "ValueError: <script>no</script>", "workerlog.1", "ABORT!!!"):
         assert text in page.sections["failure"], text

@@ -102,7 +102,7 @@ def test_redirects_tee_and_filter(run, job):
 def test_the_report_names_the_rank_that_failed_first(run, job):
     job.script("a.py", FAILING)
     done = run("--nproc-per-node", 2, "a.py", status=1)
-    assert "dtrain-run: rank 1 on " in done.stderr and "  exception: ValueError: the rate is lost\n" in done.stderr
+    assert "dtrain-run: rank 1 on " in done.stderr and ": ValueError: the rate is lost\n" in done.stderr
     assert "then stopped by dtrain-run: rank [0]" in done.stderr and "ABORT!!!" not in done.stderr
     log, = re.findall("^  log: (.*)$", done.stderr, re.MULTILINE)
     with open(log, encoding="utf-8") as file:
@@ -127,7 +127,7 @@ with open(os.environ["TORCHELASTIC_ERROR_FILE"], "w") as file:
 sys.exit(4)
 """)
     done = run("--log-dir", "logs", "a.py", status=4)
-    assert "  exception: ValueError: my own words\n" in done.stderr
+    assert ": ValueError: my own words\n" in done.stderr
     file, = (job.folder / "logs").glob("*/attempt_0/0/error.json")
     assert json.loads(file.read_text())["message"]["message"] == "ValueError: my own words"
 

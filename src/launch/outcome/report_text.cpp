@@ -99,9 +99,19 @@ std::string block_of_vanished(const FailureReport& report) {
     return text;
 }
 
-/// If the cause waited for other ranks, the sentence names those.
+/// Why it ended, if that has room on the first line of the report; else "".
+std::string reason_for_headline(const FailureReport& report) {
+    constexpr std::size_t max_size = 300;
+    const auto& cause = *report.cause();
+    const auto reason = cause.exception.empty() ? cause.error_message() : cause.exception;
+    const bool fits = reason.size() <= max_size;
+    return cause.how == How::exited && report.waited_for.empty() && fits ? reason : "";
+}
+
+/// With why it ended; if the cause waited for other ranks, the sentence names those.
 std::string sentence_of_cause(const FailureReport& report) {
     auto text = sentence(*report.cause());
+    if (const auto reason = reason_for_headline(report); !reason.empty()) return text + ": " + reason;
     if (report.waited_for.empty()) return text;
     const auto& first = report.waited_for.front();
     text += fmt::format(", as it waited in vain for {} on {}", name_of(first), first.info.host);
@@ -119,8 +129,10 @@ std::string block_of_cause(const FailureReport& report) {
     const auto& cause = *report.cause();
     auto text = cause.how == How::vanished ? block_of_vanished(report)
                                            : sentence_of_cause(report) + "\n  " + info_of(cause) + "\n";
-    if (!cause.exception.empty()) text += fmt::format("  exception: {}\n", cause.exception);
-    if (const auto error = cause.error_message(); !error.empty()) text += fmt::format("  error: {}\n", error);
+    const auto told = reason_for_headline(report);
+    for (const auto& [name, reason] :
+         {std::pair("exception", cause.exception), std::pair("error", cause.error_message())})
+        if (!reason.empty() && reason != told) text += fmt::format("  {}: {}\n", name, reason);
     for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
         text += waited_for_line(report.waited_for[i]);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);

@@ -101,7 +101,7 @@ class Running:
 
 @pytest.mark.parametrize("what, status, cause", [
     ("sys.exit(7)", 7, "exit code 7"),
-    ("raise ValueError('bad batch')", 1, "exception: ValueError: bad batch"),
+    ("raise ValueError('bad batch')", 1, "exit code 1: ValueError: bad batch\n"),
     ("os.kill(os.getpid(), signal.SIGSEGV)", 139, "SIGSEGV"),
     ("os.kill(os.getpid(), signal.SIGKILL)", 137, "SIGKILL"),
 ])

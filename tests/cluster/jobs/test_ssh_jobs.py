@@ -176,7 +176,7 @@ def test_a_program_that_fails_on_another_node_is_reported_with_its_log(job):
                          "report.json", "bad.py")
     assert done.returncode == 1
     assert "rank 3 on node2: the program ended with exit code 1" in done.stderr
-    assert "exception: ValueError: three is bad" in done.stderr
+    assert "exit code 1: ValueError: three is bad\n" in done.stderr
     assert "log: /tmp/log/workerlog.3 on node2" in done.stderr
     assert "rank=[3] was aborted" in done.stderr
     report = json.loads((job.folder / "report.json").read_text())
@@ -202,7 +202,7 @@ def test_what_a_rank_of_another_node_left_in_its_error_file_is_reported(job):
     done = job.launch_on(1, "--ips", job.cluster.addresses(2), "--nproc_per_node", 2, "--log_dir", "/tmp/log", "--report",
                          "report.json", "recorded.py")
     assert done.returncode == 1
-    assert "  exception: ValueError: three is bad\n" in done.stderr
+    assert ": ValueError: three is bad\n" in done.stderr
     cause = json.loads((job.folder / "report.json").read_text())["cause"]
     assert (cause["host"], cause["rank"], cause["last_lines"]) == ("node2", 3, [])
     assert (cause["error_details"]["host"], cause["error_details"]["rank"]) == ("node2", 3)

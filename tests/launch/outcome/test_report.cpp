@@ -133,9 +133,8 @@ TEST(Report, AnExceptionOfPython) {
                  ranks);
     EXPECT_EQ(report.status, 1);
     EXPECT_EQ(report_text(report),
-              "rank 1 on n1: the program ended with exit code 1\n"
+              "rank 1 on n1: the program ended with exit code 1: ValueError: my own words\n"
               "  local rank 1, GPUs 4,5, pid 4711, 2.5 s after its start\n"
-              "  exception: ValueError: my own words\n"
               "  log: /tmp/log/workerlog.1\n"
               "---- last lines of workerlog.1 ----\n"
               "step 1\n"
@@ -147,6 +146,22 @@ TEST(Report, AnExceptionOfPython) {
               "then stopped by dtrain-launch: ranks [0,2]\n"
               "ABORT!!! Out of all 3 trainers, the trainer process with rank=[1] was aborted. Please check "
               "its log.\n");
+}
+
+TEST(Report, AReasonThatIsTooLongForTheFirstLineHasLinesOfItsOwn) {
+    auto end = ended(Kind::exited, 0, 5, {.code = 1});
+    const auto of = [&](const std::string& message) {
+        end.error = to_json(RankError{.source = RankError::Source::dtrain, .message = message},
+                            cluster::max_event_error);
+        return report_text(examined(job_of(1, {end})));
+    };
+    EXPECT_THAT(
+        of("short"),
+        StartsWith("rank 0 on n1: the program ended with exit code 1: short\n  local rank 0\n  log: "));
+    const std::string longest(300, 'x');
+    EXPECT_THAT(of(longest), HasSubstr("exit code 1: " + longest + "\n  local rank 0\n  log: "));
+    EXPECT_THAT(of(longest + "x"),
+                HasSubstr("exit code 1\n  local rank 0\n  error: " + longest + "x\n  log: "));
 }
 
 TEST(Report, AnExitCodeIsTheJobs) {
@@ -599,9 +614,10 @@ TEST(Report, AServerThatSaysWhyItFailedIsTheCauseOfWhatEndedTogether) {
                                  two_servers_and_two_workers());
     EXPECT_EQ(report.status, 1);
     EXPECT_EQ(report_text(report),
-              "server 0 (rank 0) on n1: the program ended with exit code 1\n"
+              "server 0 (rank 0) on n1: the program ended with exit code 1: parameter server 0: cannot write "
+              "/full: No "
+              "space left\n"
               "  local rank 0\n"
-              "  error: parameter server 0: cannot write /full: No space left\n"
               "  log: /log/serverlog.0\n"
               "---- last lines of serverlog.0 ----\n"
               "dtrain: parameter server 0: cannot write /full: No space left\n"
@@ -795,8 +811,7 @@ TEST(Report, ALibraryThatIsMissingIsNamed) {
         job, {}, {{0, "a: error while loading shared libraries: libb.so: cannot open shared object file\n"}});
     EXPECT_THAT(
         report_text(report),
-        HasSubstr(
-            "  error: error while loading shared libraries: libb.so: cannot open shared object file\n"));
+        HasSubstr(": error while loading shared libraries: libb.so: cannot open shared object file\n"));
 }
 
 TEST(Report, AServersWordIsShownWhenATrainerDiedOfIt) {
