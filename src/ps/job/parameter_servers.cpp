@@ -207,7 +207,7 @@ ServerConnection::ServerConnection(const ServerRanks& ranks, const DistributeTra
         if (const auto dict_size = table_options.dict_size) limit = {table_options.name, *dict_size};
     }
     const auto transport = ps::with_wire_type(ranks.transport_->messages, options.wire);
-    content_.reset(new Content{options.mode, transport, ps::Client(std::move(client), *transport), nullptr});
+    content_.reset(new Content{options.mode, transport, ps::Client(client, *transport), nullptr});
     content_->link = link_of(transpiler, options.mode, content_->client);
     content_->client.join();
 }
