@@ -309,5 +309,5 @@ def test_an_error_of_a_gpu_on_another_node_is_told_with_the_failure(job):
     told = r"the kernel logged Xid 79 of GPU 0000:3b:00: .*GPU has fallen off the bus"
     assert child.returncode == 1, said
     assert len(re.findall(rf"rank 1 on node2: {told}", said)) == 1, said
-    assert re.search(r"^dtrain-launch: rank 0 on node1: the program ended with exit code 1$", said, re.MULTILINE), said
+    assert re.search(r"^dtrain-launch: rank 0 on node1: the program ended with exit code 1: RuntimeError: nobody came$", said, re.MULTILINE), said
     assert re.search(rf"^  hint: on node2, where rank 1 ran, {told}", said, re.MULTILINE), said
