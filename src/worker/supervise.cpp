@@ -96,6 +96,7 @@ class Supervisor {
         const bool guard_ended_well = guard_->reap();
         job_.hang_watch.reset();
         if (!guard_ended_well) end_descendants(grace_);
+        if (!ended_) read_error();
         if (output_) {
             output_->take_rest();
             report_loss_once();
@@ -405,6 +406,7 @@ class Supervisor {
             auto event = new_event(stop_signal_ ? Event::Kind::stopped : Event::Kind::issue);
             event.signal = SIGKILL;
             event.text = guard_ended_well ? "the program vanished" : "its guard process was killed";
+            event.error = error_;
             return event;
         }
         if (stop_signal_) {

@@ -397,8 +397,7 @@ def test_the_report_names_the_server_that_cannot_write(native, small_disk, tmp_p
     if after_it:
         assert cause["how"] == "stopped_by_dtrain" and after_it.startswith("[SignalInfo: *** SIGTERM"), after_it
     assert f"dtrain-launch: server {number} (rank {number}) on " in result.stderr
-    stopped = cause["how"] == "stopped_by_dtrain"
-    assert (f"  error: {cause['error']}\n" if stopped else f": {cause['error']}\n") in result.stderr, result.stderr
+    assert f": {cause['error']}\n" in result.stderr, result.stderr
     assert f"  log: {log}\n" in result.stderr, result.stderr
     assert f"the server process with rank=[{number}] was aborted" in result.stderr
 
@@ -408,7 +407,7 @@ def test_the_report_names_the_rank_that_says_what_all_refuse(native, tmp_path, c
     result = run([LAUNCH, "--server_num", "2", "--worker_num", "2", job], tmp_path)
     assert result.returncode == 2, result.stdout
     assert "dtrain-launch: server 0 (rank 0) on " in result.stderr, result.stderr
-    assert ": rows of sparse tables cannot be put on disk in job.toml: Not a directory" in result.stderr.splitlines()[0]
+    assert ": rows of sparse tables cannot be put on disk in job.toml: Not a directory" in result.stderr
 
 
 @pytest.mark.parametrize("checkpoint", ["", "full_every = 3"])

@@ -270,6 +270,17 @@ TEST_F(Supervise, AProgramThatIsStoppedWhileItEndsWithItsErrorTellsItToo) {
     EXPECT_EQ(exit_status(), 0);
 }
 
+TEST_F(Supervise, WhatAProgramLeftWhoseEndNobodySawIsToldToo) {
+    start(record + std::string("echo ready; sleep 1000"), {.grace = 200ms, .has_error_file = true});
+    expect_started();
+    wait_for_log("ready\n");
+    ::kill(descendants_of(::getpid())[1], SIGKILL);  // the guard
+    const auto event = next_event();
+    EXPECT_EQ(event.text, "its guard process was killed");
+    EXPECT_EQ(cluster::error_of(event), recorded());
+    EXPECT_EQ(exit_status(), 128 + SIGKILL);
+}
+
 TEST_F(Supervise, AProgramThatGoesOnAndSucceedsHasNoError) {
     start(record, {.has_error_file = true});
     expect_started();

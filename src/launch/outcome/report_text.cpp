@@ -105,7 +105,8 @@ std::string reason_for_headline(const FailureReport& report) {
     const auto& cause = *report.cause();
     const auto reason = cause.exception.empty() ? cause.error_message() : cause.exception;
     const bool fits = reason.size() <= max_size;
-    return cause.how == How::exited && report.waited_for.empty() && fits ? reason : "";
+    const bool is_of_end = cause.how == How::exited || cause.how == How::stopped_by_us;
+    return is_of_end && report.waited_for.empty() && fits ? reason : "";
 }
 
 /// With why it ended; if the cause waited for other ranks, the sentence names those.

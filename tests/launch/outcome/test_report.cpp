@@ -670,9 +670,8 @@ TEST(Report, WhoToldTheErrorOfAllIsTheCauseThoughItWasStoppedBeforeItHadExited) 
     EXPECT_EQ(final_lines(report, report.failed[0]), std::nullopt);
     EXPECT_EQ(report_text(report),
               "server 0 (rank 0) on n1: the program was ending with its error when dtrain-launch stopped it "
-              "(signal SIGTERM (15))\n"
+              "(signal SIGTERM (15)): not a directory\n"
               "  local rank 0\n"
-              "  error: not a directory\n"
               "  log: /log/serverlog.0\n"
               "---- last lines of serverlog.0 ----\n"
               "dtrain-native: not a directory\n"
