@@ -19,9 +19,9 @@ bool is_server(const RankEnd& end) {
 }
 
 /// A rank that reported the cause may still be waiting in MPI_Finalize when another rank's end stops all
-/// ranks.
+/// ranks. Of some nobody sees the end (SIGKILL).
 bool was_stopped_before_it_exited(const RankEnd& end) {
-    return end.how == How::stopped_by_us && end.status.signal == SIGTERM;
+    return end.how == How::stopped_by_us && end.status.signal != 0;
 }
 
 bool reports_own_failure(const RankEnd& end) {
@@ -46,27 +46,29 @@ class Reporters {
             if (was_stopped_before_it_exited(end)) stopped_.push_back(&end);
     }
 
-    /// A stopped server counts if the first rank repeats its error.
-    std::optional<int> server() const {
-        const auto told = first(ends_, reports_own_failure);
-        if (told || !said_) return told;
+    /// A stopped server counts if its error is repeated by the first rank, or by the one that reports for
+    /// all.
+    const RankEnd* server() const {
+        if (const auto* told = first(ends_, reports_own_failure)) return told;
+        const auto* const reporter = for_all();
+        const auto& said = said_ || reporter == nullptr ? said_ : reporter->error;
         return first(stopped_, [&](const RankEnd& end) {
-            return reports_own_failure(end) && end.error->message == said_->message;
+            return said && reports_own_failure(end) && end.error->message == said->message;
         });
     }
 
-    std::optional<int> for_all() const {
-        const auto told = first(ends_, reports_for_all);
-        return told ? told : first(stopped_, reports_for_all);
+    const RankEnd* for_all() const {
+        const auto* const told = first(ends_, reports_for_all);
+        return told != nullptr ? told : first(stopped_, reports_for_all);
     }
 
   private:
     using Ends = std::vector<const RankEnd*>;
 
     template <class Reports>
-    static std::optional<int> first(const Ends& ends, const Reports& reports) {
+    static const RankEnd* first(const Ends& ends, const Reports& reports) {
         const auto found = std::ranges::find_if(ends, [&](const auto* end) { return reports(*end); });
-        return found == ends.end() ? std::nullopt : std::optional((*found)->rank);
+        return found == ends.end() ? nullptr : *found;
     }
 
     const std::optional<RankError>& said_;  ///< by the first rank
@@ -85,8 +87,9 @@ std::optional<int> who_reports(const FailureReport& report,
     if (cause.how != How::exited || cause.status.signal != 0 || has_exception(cause, log_tail))
         return std::nullopt;
     const Reporters reporters(report);
-    if (const auto server = reporters.server()) return server;
-    return cause.error ? std::nullopt : reporters.for_all();
+    if (const auto* server = reporters.server()) return server->rank;
+    const auto* const reporter = cause.error ? nullptr : reporters.for_all();
+    return reporter == nullptr ? std::nullopt : std::optional(reporter->rank);
 }
 
 }  // namespace

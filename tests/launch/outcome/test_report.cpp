@@ -702,6 +702,23 @@ TEST(Report, AServerWhoseWordsTheFirstRankRepeatsIsTheCauseThoughItWasStoppedBef
     EXPECT_EQ(cause_when_said("no such table"), std::pair(2, std::string("no such table")));
 }
 
+/// The first rank that has ended says nothing, and the server's end was not seen.
+TEST(Report, AServerWhoseWordsAnotherRankRepeatsIsTheCause) {
+    const std::string words = "cannot write /full: No space left";
+    auto job =
+        job_of(4, {ended(Kind::exited, 1, 4, {.code = 1}),
+                   saying(for_all("parameter server 0: " + words), ended(Kind::exited, 2, 5, {.code = 1})),
+                   ended(Kind::exited, 3, 6, {.code = 1})});
+    job.stop_asked();
+    job.take(
+        saying(of_server(0, words), ended(Kind::stopped, 0, 7, {.signal = SIGKILL}, "the program vanished")));
+    const auto report = examined(job, {}, {}, two_servers_and_two_workers());
+    EXPECT_EQ(report.status, 1);
+    EXPECT_EQ(report.cause()->rank, 0);
+    EXPECT_EQ(report.cause()->error_message(), "parameter server 0: " + words);
+    EXPECT_TRUE(report.cause()->told);
+}
+
 TEST(Report, WhoeverHasAnErrorOfItsOwnStaysTheCause) {
     constexpr const char* python = "Traceback:\n  File \"a.py\", line 1\nValueError: words\n";
     const auto server = of_server(0, "waited in vain");
