@@ -54,8 +54,7 @@ void check_that_this_rank_trains(const ModelOptions& options) {
     if (!is_server || options.servers || comm::is_default(options.communicator)) return;
     throw UsageError(
         "this rank is a parameter server of the job (TRAINING_ROLE is PSERVER), and its Model would train "
-        "like "
-        "those of the workers: set ModelOptions::servers, or start the job without --server_num");
+        "like those of the workers: set ModelOptions::servers, or start the job without --server_num");
 }
 
 std::vector<std::string> measure_names(const model::Learner& learner, bool evaluates) {

@@ -53,7 +53,11 @@ void append_torch_operations(const std::map<pid_t, trace::TorchRecord>& records,
                                trace::operation_listing(record.all));
     if (out.empty()) return;
     const auto before = read_file(file).value_or("");
-    replace_file_without_sync(file, (before == none ? "" : before) + out, mode);
+    try {
+        replace_file_without_sync(file, (before == none ? "" : before) + out, mode);
+    } catch (const std::system_error&) {
+        // dump_operations() has told why the file cannot be written; the stacks are still to come.
+    }
 }
 
 }  // namespace dtrain::worker

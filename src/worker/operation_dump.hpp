@@ -17,7 +17,7 @@ namespace dtrain::worker {
 std::string dump_operations(const std::filesystem::path& operations, const std::filesystem::path& file,
                             mode_t mode);
 
-/// Appends what torch has recorded in a rank's processes to that file. @throws std::system_error
+/// Appends what torch has recorded in a rank's processes to that file, if it can be written.
 void append_torch_operations(const std::map<pid_t, trace::TorchRecord>& records,
                              const std::filesystem::path& file, mode_t mode);
 

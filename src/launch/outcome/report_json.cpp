@@ -122,16 +122,21 @@ void add_rank(Members& members, const RankEnd& end) {
     members.truth("consequence", end.consequence);
 }
 
-/// One line per rank.
-void append_ranks(std::string& out, const std::vector<RankEnd>& ends) {
+/// One line per object.
+template <class Item, class Add>
+void append_objects(std::string& out, const std::vector<Item>& items, const Add& add) {
     out += '[';
-    for (const auto& end : ends) {
-        out += &end == ends.data() ? "\n    {" : ",\n    {";
+    for (const auto& item : items) {
+        out += &item == items.data() ? "\n    {" : ",\n    {";
         Members members(out, ", ");
-        add_rank(members, end);
+        add(members, item);
         out += '}';
     }
-    out += ends.empty() ? "]" : "\n  ]";
+    out += items.empty() ? "]" : "\n  ]";
+}
+
+void append_ranks(std::string& out, const std::vector<RankEnd>& ends) {
+    append_objects(out, ends, add_rank);
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -177,18 +182,11 @@ void append_hang(std::string& out, const std::optional<trace::HangDiagnosis>& ha
     out += '}';
 }
 
-void append_reported_hangs(std::string& out, const std::vector<ReportedHang>& hangs) {
-    out += '[';
-    for (const auto& hang : hangs) {
-        out += &hang == hangs.data() ? "\n    {" : ",\n    {";
-        Members members(out, ", ");
-        members.number("time", static_cast<double>(hang.time_us) / 1e6);
-        members.number_or_null("seconds", hang.seconds);
-        members.text("text", hang.text);
-        add_hang(members, hang.diagnosis);
-        out += '}';
-    }
-    out += hangs.empty() ? "]" : "\n  ]";
+void add_reported_hang(Members& members, const ReportedHang& hang) {
+    members.number("time", static_cast<double>(hang.time_us) / 1e6);
+    members.number_or_null("seconds", hang.seconds);
+    members.text("text", hang.text);
+    add_hang(members, hang.diagnosis);
 }
 
 void append_engine(std::string& out, const FailureReport& report) {
@@ -214,7 +212,7 @@ std::string report_json(const FailureReport& report) {
     members.text_or_null("stop_reason", report.ending.stop_reason);
     members.texts("stop_details", report.ending.stop_details);
     append_hang(members.value_of("hang"), report.ending.hang);
-    append_reported_hangs(members.value_of("reported_hangs"), report.ending.reported_hangs);
+    append_objects(members.value_of("reported_hangs"), report.ending.reported_hangs, add_reported_hang);
     members.text_or_null("lost_node", report.lost_node);
     members.text_or_null("not_started", report.not_started);
     append_cause(members.value_of("cause"), report);

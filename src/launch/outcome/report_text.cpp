@@ -109,10 +109,10 @@ std::string reason_for_headline(const FailureReport& report) {
     return is_of_end && report.waited_for.empty() && fits ? reason : "";
 }
 
-/// With why it ended; if the cause waited for other ranks, the sentence names those.
-std::string sentence_of_cause(const FailureReport& report) {
+/// With the reason, if there is one; if the cause waited for other ranks, the sentence names those.
+std::string sentence_of_cause(const FailureReport& report, const std::string& reason) {
     auto text = sentence(*report.cause());
-    if (const auto reason = reason_for_headline(report); !reason.empty()) return text + ": " + reason;
+    if (!reason.empty()) return text + ": " + reason;
     if (report.waited_for.empty()) return text;
     const auto& first = report.waited_for.front();
     text += fmt::format(", as it waited in vain for {} on {}", name_of(first), first.info.host);
@@ -128,9 +128,9 @@ std::string waited_for_line(const RankEnd& end) {
 
 std::string block_of_cause(const FailureReport& report) {
     const auto& cause = *report.cause();
-    auto text = cause.how == How::vanished ? block_of_vanished(report)
-                                           : sentence_of_cause(report) + "\n  " + info_of(cause) + "\n";
     const auto told = reason_for_headline(report);
+    auto text = cause.how == How::vanished ? block_of_vanished(report)
+                                           : sentence_of_cause(report, told) + "\n  " + info_of(cause) + "\n";
     for (const auto& [name, reason] :
          {std::pair("exception", cause.exception), std::pair("error", cause.error_message())})
         if (!reason.empty() && reason != told) text += fmt::format("  {}: {}\n", name, reason);

@@ -81,26 +81,27 @@ bool has_exception(const RankEnd& end, const std::function<std::string(int rank)
     return exception_line(log_tail(end.rank)).has_value();
 }
 
-std::optional<int> who_reports(const FailureReport& report,
-                               const std::function<std::string(int rank)>& log_tail) {
+/// Null: nobody.
+const RankEnd* who_reports(const FailureReport& report,
+                           const std::function<std::string(int rank)>& log_tail) {
     const auto& cause = report.failed.front();
     if (cause.how != How::exited || cause.status.signal != 0 || has_exception(cause, log_tail))
-        return std::nullopt;
+        return nullptr;
     const Reporters reporters(report);
-    if (const auto* server = reporters.server()) return server->rank;
-    const auto* const reporter = cause.error ? nullptr : reporters.for_all();
-    return reporter == nullptr ? std::nullopt : std::optional(reporter->rank);
+    if (const auto* server = reporters.server()) return server;
+    return cause.error ? nullptr : reporters.for_all();
 }
 
 }  // namespace
 
 void put_reporter_first(FailureReport& report, const std::function<std::string(int rank)>& log_tail) {
     if (report.failed.empty()) return;
-    const auto teller = who_reports(report, log_tail);
-    if (!teller) return;
+    const auto* const teller = who_reports(report, log_tail);
+    if (teller == nullptr) return;
+    const int rank = teller->rank;
     const auto code = report.failed.front().status.code;
     for (auto* ends : {&report.failed, &report.stopped}) {
-        const auto found = std::ranges::find(*ends, *teller, &RankEnd::rank);
+        const auto found = std::ranges::find(*ends, rank, &RankEnd::rank);
         if (found == ends->end()) continue;
         auto cause = *found;
         cause.told = cause.status.signal != 0;

@@ -161,7 +161,7 @@ void CompiledProgram::prepare_bucket(const Operator& op, bool starts, bool waits
     add_step(kernel_of(std::move(run)), Phase::exchange,
              {.exchanges = true,
               .sends_computed = starts,
-              .reduction = Reduction{.bucket = bucket, .starts = starts, .waits = waits}},
+              .reduction = BucketStep{.bucket = bucket, .starts = starts, .waits = waits}},
              op);
 }
 

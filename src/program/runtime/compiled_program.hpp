@@ -66,7 +66,7 @@ class CompiledProgram {
     enum class Part : std::uint8_t { all, batch, rest };
 
     /// The part of a bucket's reduction that is a step.
-    struct Reduction {
+    struct BucketStep {
         std::size_t bucket;
         bool starts;
         bool waits;
@@ -74,11 +74,11 @@ class CompiledProgram {
 
     /// Who takes part in a step, and what it has to wait for.
     struct StepTraits {
-        bool device_only = false;            // so that it may be part of a captured graph
-        bool exchanges = false;              // with other ranks or servers
-        bool sends_computed = false;         // other ranks receive at once what the device has computed
-        bool waits_for_device = false;       // before the step
-        std::optional<Reduction> reduction;  // which may be part of a captured graph, too
+        bool device_only = false;             // so that it may be part of a captured graph
+        bool exchanges = false;               // with other ranks or servers
+        bool sends_computed = false;          // other ranks receive at once what the device has computed
+        bool waits_for_device = false;        // before the step
+        std::optional<BucketStep> reduction;  // which may be part of a captured graph, too
     };
 
     struct Step {

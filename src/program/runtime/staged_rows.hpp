@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <type_traits>
 #include <vector>
 
 #include "kernels/host_copy.hpp"
@@ -27,22 +23,13 @@ class StagedRows {
     void give_back();
 
   private:
-    template <class Value>
-    struct Copied {
-        std::span<Value> device;
-        kernels::HostCopy host;
+    struct Staged {
+        ExchangedRows device;
+        kernels::HostCopy made_rows, made, rows, values;
     };
-    template <class Value>
-    using AllCopied = std::vector<Copied<Value>>;
-
-    template <class Value>
-    std::span<std::remove_const_t<Value>> add(std::span<Value> device, AllCopied<Value>& all);
 
     std::shared_ptr<kernels::Gpu> gpu_;
-    AllCopied<const std::int64_t> made_rows_;
-    AllCopied<const float> made_;
-    AllCopied<std::int64_t> rows_;
-    AllCopied<float> values_;
+    std::vector<Staged> staged_;
     std::vector<ExchangedRows> host_;
 };
 
