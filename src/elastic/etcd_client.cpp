@@ -18,6 +18,7 @@ constexpr int unauthenticated = 16;
 
 constexpr int http_ok = 200;
 constexpr int http_not_found = 404;
+constexpr std::string_view no_such_path = "Not Found";  // of an etcd 3.5 and later
 constexpr int http_server_error = 500;
 
 bool passes(const Refusal& refusal) {
@@ -36,7 +37,8 @@ bool asks_to_log_in(const Refusal& refusal) {
 constexpr auto ignored = [](std::string_view) {};
 
 Refusal refusal_of(const HttpReply& reply) {
-    if (auto refusal = read_refusal(reply.body)) return *refusal;
+    auto refusal = read_refusal(reply.body);
+    if (refusal && refusal->text != no_such_path) return *refusal;
     if (reply.status == http_not_found)
         return {.code = Refusal::not_found, .text = "is no etcd 3.4 or later"};
     return {.code = reply.status >= http_server_error ? unavailable : 0,

@@ -172,16 +172,21 @@ bool is_change(std::string_view line) {
 std::optional<Refusal> read_refusal(std::string_view reply) {
     const auto object = Json::parse(reply, nullptr, false);
     if (!object.is_object()) return std::nullopt;
-    const auto error = object.find("error");
-    if (error == object.end()) return std::nullopt;
     const auto text_in = [](const Json& from, const char* name) {
         const auto found = from.find(name);
         return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
     };
-    if (error->is_object())  // in a stream
-        return Refusal{.code = static_cast<int>(number_in(*error, "grpc_code")),
-                       .text = text_in(*error, "message")};
-    return Refusal{.code = static_cast<int>(number_in(object, "code")), .text = text_in(object, "error")};
+    // etcd answers by grpc-gateway. Its second version has no "error" but in streams, and "code" for
+    // "grpc_code".
+    const auto error = object.find("error");
+    if (error != object.end() && error->is_object())  // in a stream
+        return Refusal{
+            .code = static_cast<int>(number_in(*error, error->contains("grpc_code") ? "grpc_code" : "code")),
+            .text = text_in(*error, "message")};
+    const bool is_refusal = error != object.end() || (object.contains("code") && object.contains("message"));
+    if (!is_refusal) return std::nullopt;
+    return Refusal{.code = static_cast<int>(number_in(object, "code")),
+                   .text = text_in(object, error != object.end() ? "error" : "message")};
 }
 
 }  // namespace dtrain::elastic

@@ -79,6 +79,15 @@ TEST(EtcdWire, ReadsRefusals) {
     ASSERT_TRUE(stream);
     EXPECT_EQ(stream->code, 14);
     EXPECT_EQ(stream->text, "no leader");
+    const auto second =
+        read_refusal(R"({"code":16, "message":"etcdserver: invalid auth token", "details":[]})");
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->code, 16);
+    EXPECT_EQ(second->text, "etcdserver: invalid auth token");
+    const auto second_stream = read_refusal(R"({"error":{"code":14,"message":"no leader"}})");
+    ASSERT_TRUE(second_stream);
+    EXPECT_EQ(second_stream->code, 14);
+    EXPECT_EQ(second_stream->text, "no leader");
     EXPECT_FALSE(read_refusal(R"({"header":{}})"));
     EXPECT_FALSE(read_refusal("Not Found\n"));
 }
