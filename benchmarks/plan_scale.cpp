@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "launch/backend/mpirun/mpirun.hpp"
+#include "launch/backend/worker_environment.hpp"
 #include "launch/options/carried.hpp"
 #include "launch/outcome/rank_info.hpp"
 #include "launch/outcome/report.hpp"
@@ -107,12 +108,12 @@ int number(int count, char** words, int which, int otherwise) {
 int main(int count, char** words) {
     const int nodes = number(count, words, 1, 10'000), ranks = number(count, words, 2, 8);
     const auto plan = measured("plan", [&] { return planned(nodes, ranks); });
-    measured("hostfile", [&] { return hostfile_text(plan); });
+    measured("hostfile", [&] { return mpirun_hostfile(plan); });
     const auto environment =
         measured("environment", [&] { return worker_environment(plan, {}, "token", false); });
     const auto command = measured("command", [&] {
-        return mpirun_command(plan, "/tmp/hostfile", "/bin/dtrain-worker", {},
-                              carried_names(environment, {}));
+        return mpirun_command(plan, "/tmp/hostfile", {.worker = "/bin/dtrain-worker"}, {},
+                              carried_names(environment, {}), {.major = 4, .minor = 1});
     });
     for (const bool fails : {false, true}) {
         const std::string what = fails ? " of a job that fails" : "";
