@@ -14,24 +14,14 @@
 #include "capi/guarded.hpp"
 #include "capi/session.hpp"
 #include "comm/api/backend.hpp"
+#include "comm/api/subset.hpp"
 #include "comm/mpi/operation_trace.hpp"
 
 namespace dtrain::capi {
 namespace {
 
-void check_ranks(std::span<const int> ranks, int size) {
-    std::vector<bool> is_named(static_cast<std::size_t>(size));
-    for (const int rank : ranks) {
-        if (rank < 0 || rank >= size)
-            throw UsageError(fmt::format("group with rank {}: ranks are 0 to {}", rank, size - 1));
-        if (is_named[static_cast<std::size_t>(rank)])
-            throw UsageError(fmt::format("group with rank {} twice", rank));
-        is_named[static_cast<std::size_t>(rank)] = true;
-    }
-}
-
 dtrain_comm group(const Communicator& all, std::span<const int> ranks) {
-    check_ranks(ranks, all.size());
+    comm::check_listed("group", ranks, all.size());
     const auto place = std::ranges::find(ranks, all.rank());
     const bool is_in = place != ranks.end();
     // Those that are not in it form a communicator as well, which ends here.

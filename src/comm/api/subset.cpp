@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -86,16 +87,20 @@ int ask(OperationQueue& queue, int first, const SubsetPlan& own) {
 
 }  // namespace
 
-void check_subset(std::span<const int> ranks, int rank, int size) {
+void check_listed(std::string_view what, std::span<const int> ranks, int size) {
     std::vector<bool> is_listed(static_cast<std::size_t>(size));
     for (const int listed : ranks) {
         if (listed < 0 || listed >= size)
-            throw UsageError(fmt::format("subset with rank {}: ranks are 0 to {}", listed, size - 1));
+            throw UsageError(fmt::format("{} with rank {}: ranks are 0 to {}", what, listed, size - 1));
         if (is_listed[static_cast<std::size_t>(listed)])
-            throw UsageError(fmt::format("subset with rank {} twice: list each rank once", listed));
+            throw UsageError(fmt::format("{} with rank {} twice: list each rank once", what, listed));
         is_listed[static_cast<std::size_t>(listed)] = true;
     }
-    if (!is_listed[static_cast<std::size_t>(rank)])
+}
+
+void check_subset(std::span<const int> ranks, int rank, int size) {
+    check_listed("subset", ranks, size);
+    if (std::ranges::find(ranks, rank) == ranks.end())
         throw UsageError(fmt::format("subset without rank {}, which called it: only listed ranks do", rank));
 }
 

@@ -4,12 +4,17 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include <mpi.h>
 
 #include "comm/mpi/operation_queue.hpp"
 
 namespace dtrain::comm {
+
+/// @param what the call that lists them, for the message
+/// @throws UsageError if the list has something but 0 to size - 1, or a rank twice
+void check_listed(std::string_view what, std::span<const int> ranks, int size);
 
 /// @throws UsageError if the list is none of ranks 0 to size - 1 that has `rank`, or one of them twice
 void check_subset(std::span<const int> ranks, int rank, int size);
