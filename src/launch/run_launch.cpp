@@ -28,6 +28,7 @@
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "base/wall_clock.hpp"
+#include "launch/backend/mpirun/mpirun.hpp"
 #include "launch/backend/planner.hpp"
 #include "launch/backend/registry.hpp"
 #include "launch/backend/start_command.hpp"
@@ -387,9 +388,12 @@ class Launch {
             .control_socket = shown_->control(),
             .metrics = metrics_.get()};
         options.environment.set_all(command.added);
+        const auto networks = NetworkQuestions::of_this_machine();
+        options.environment.set_all(mpi_address_family(plan.hosts(), environment_, networks));
+        if (!by_scheduler()) options.environment.set_all(mpirun_variables(plan, environment_));
         if (!by_scheduler() && plan.nodes.size() > 1)
-            options.environment.set_all(mpi_network_variables(
-                plan.hosts(), options_.network_interface, environment_, NetworkQuestions::of_this_machine()));
+            options.environment.set_all(
+                mpi_network_variables(plan.hosts(), options_.network_interface, environment_, networks));
         if (gloo_folder) cluster::RankContract{.gloo_folder = gloo_folder->path()}.write(options.environment);
         if (others_.agents) {
             options.events = others_.agents->event_source(token);

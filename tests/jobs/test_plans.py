@@ -185,17 +185,21 @@ def check_what_always_holds(plan):
     # The command starts these ranks, in this order, and nothing else.
     parts = in_parts(plan["command"])
     node_of_rank = {rank["rank"]: node["host"] for node in plan["nodes"] for rank in node["ranks"]}
-    in_order = itertools.chain.from_iterable([node["host"]] * len(node["ranks"]) for node in plan["nodes"])
+    in_order = iter([node_of_rank[rank["rank"]] for rank in ranks] if "seq:OVERSUBSCRIBE" in plan["command"] else
+                    [node["host"] for node in plan["nodes"] for _ in node["ranks"]])
     started = [(host or next(in_order), words) for count, host, words in parts for _ in range(count)]
     assert [host for host, _ in started] == [node_of_rank[rank["rank"]] for rank in ranks]
     for rank, (_, words) in zip(ranks, started):
         assert words[words.index("--") + 1:][:len(plan["program"])] == plan["program"]
-        assert rank["role"] == "trainer" or words[words.index("--role") + 1] == rank["role"]
     # mpirun starts the ranks of one node itself, without a remote shell.
     hosts = ["localhost"] if len(plan["nodes"]) == 1 else [name_for_mpirun(number, node["host"]) for number, node in
                                                            enumerate(plan["nodes"])]
     slots = [f"{host} slots={len(node['ranks'])}" for host, node in zip(hosts, plan["nodes"])]
-    assert plan["hostfile"].splitlines() == slots
+    name_of = {node["host"]: host for host, node in zip(hosts, plan["nodes"])}
+    by_rank = [name_of[node_of_rank[rank["rank"]]] for rank in ranks]
+    is_in_order = by_rank == list(itertools.chain.from_iterable(
+        [host] * len(node["ranks"]) for host, node in zip(hosts, plan["nodes"])))
+    assert plan["hostfile"].splitlines() == (slots if is_in_order else by_rank)
     # The workers of each node get what is planned for them, and see what the plan says.
     fields = {"DTRAIN_CPUS": "cpus", "DTRAIN_GPUS": "devices", "DTRAIN_NUMA": "numa_nodes", "DTRAIN_THREADS": "threads"}
     for variable, field in fields.items():

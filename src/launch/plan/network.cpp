@@ -86,4 +86,18 @@ Environment mpi_network_variables(const std::vector<std::string>& hosts,
     return out;
 }
 
+Environment mpi_address_family(const std::vector<std::string>& hosts, const Environment& environment,
+                               const NetworkQuestions& machine) {
+    constexpr const char* name = "OMPI_MCA_btl_tcp_disable_family";
+    const auto is_ipv4 = [](const std::string& address) { return address.find(':') == std::string::npos; };
+    const auto has_ipv4 = [&](const std::string& host) {
+        const auto addresses = machine.addresses_of(host);
+        return std::any_of(addresses.begin(), addresses.end(), is_ipv4);
+    };
+    const bool one_machine = std::set(hosts.begin(), hosts.end()).size() < 2;
+    if (environment.has(name) || !(one_machine || std::all_of(hosts.begin(), hosts.end(), has_ipv4)))
+        return {};
+    return {{name, "6"}};
+}
+
 }  // namespace dtrain::launch

@@ -34,4 +34,10 @@ Environment mpi_network_variables(const std::vector<std::string>& hosts,
                                   const std::optional<std::string>& named, const Environment& environment,
                                   const NetworkQuestions& machine);
 
+/// Keeps Open MPI's ranks to IPv4 where every node has it: Open MPI 5.0 with IPv6 pairs addresses of both
+/// families, and says of each rank that it "is unable to find reachable pairing between local and remote
+/// interfaces" (its issue 14079). Empty if `environment` says which.
+Environment mpi_address_family(const std::vector<std::string>& hosts, const Environment& environment,
+                               const NetworkQuestions& machine);
+
 }  // namespace dtrain::launch

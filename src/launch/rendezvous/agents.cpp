@@ -267,7 +267,7 @@ Environment Agents::for_mpirun(const std::string& remote_shell) const {
             {"PRTE_MCA_plm_ssh_agent", remote_shell},
             {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
             {"PRTE_MCA_plm_ssh_num_concurrent", nodes},
-            {"PRTE_MCA_ras", "^slurm,pbs,gridengine,lsf,flux"}};
+            {"PRTE_MCA_ras", no_allocation_of_mpirun_5}};
 }
 
 EventSource Agents::event_source(const std::string& job_token) {

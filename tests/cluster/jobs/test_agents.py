@@ -740,7 +740,7 @@ def test_a_killed_daemon_names_the_node(follow):
     launchers = follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--grace", 1, "train.py")
     for rank in (0, 1):
         follow.wait_for_log(rank, "up")
-    daemon = next(pid for pid, command in follow.cluster[2].processes().items() if "orted" in command.split(" ")[0])
+    daemon = next(pid for pid, command in follow.cluster[2].processes().items() if command.split(" ")[0].endswith(("orted", "prted")))
     os.kill(daemon, signal.SIGKILL)
     done = ends(launchers, timeout=30)
     assert all(status != 0 for status, _, _ in done.values()), told(done)

@@ -5,6 +5,7 @@ every node; status 0 for healthy nodes and 1 for others; nothing is left running
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -60,7 +61,7 @@ def test_healthy_nodes(job):
     for number, way in ((0, "here"), (1, "ssh"), (2, "ssh")):
         cells = table[str(number)].split()
         assert cells[1:4] == [f"10.77.0.{number + 1}", f"node{number + 1}", way]
-        assert "Open MPI 4.1" in table[str(number)] and "2/2" in cells and cells[-1] == "ok"
+        assert re.search(r"Open MPI [45]\.\d", table[str(number)]) and "2/2" in cells and cells[-1] == "ok"
     assert done.stdout.endswith("\n3 nodes checked: no fault\n")
 
 

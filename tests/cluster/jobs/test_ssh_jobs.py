@@ -221,7 +221,7 @@ def test_a_pulled_cable_ends_the_job_and_names_the_node(job):
 def test_a_killed_daemon_is_a_lost_node(job):
     child = waiting_job(job)
     for pid, command in job.cluster[2].processes().items():
-        if "orted" in command.split(" ")[0]:
+        if command.split(" ")[0].endswith(("orted", "prted")):
             os.kill(pid, signal.SIGKILL)
     status, err, _ = end_of(job, child, 30)
     assert status != 0 and "node 10.77.0.2 was lost with ranks [2,3]" in err
@@ -247,7 +247,7 @@ def test_a_signal_stops_all_nodes(job, name):
 def test_nothing_survives_the_death_of_the_head(job, victim):
     child = waiting_job(job)
     pid = child.inner if victim == "dtrain-launch" else next(
-        pid for pid, command in job.cluster[1].processes().items() if command.startswith("mpirun"))
+        pid for pid, command in job.cluster[1].processes().items() if command.startswith(("mpirun", "prterun")))
     os.kill(pid, signal.SIGKILL)
     status, _, _ = end_of(job, child, 30)
     assert status != 0

@@ -62,6 +62,15 @@ TEST(MpiNetwork, TheUsersWordIsKept) {
               (Environment{{"PRTE_MCA_prte_if_include", "10.0.1.0/24"}}));
 }
 
+TEST(MpiAddressFamily, IsIPv4WhereEveryNodeHasIt) {
+    const Environment ipv4{{"OMPI_MCA_btl_tcp_disable_family", "6"}};
+    EXPECT_EQ(mpi_address_family({"fd00::1"}, {}, node()), ipv4) << "one machine, with memory to exchange by";
+    EXPECT_EQ(mpi_address_family({"10.0.1.1", "node2"}, {}, node()), ipv4);
+    EXPECT_EQ(mpi_address_family({"10.0.1.1", "fd00::2"}, {}, node()), Environment{});
+    EXPECT_EQ(mpi_address_family({"10.0.1.1", "node2"}, {{"OMPI_MCA_btl_tcp_disable_family", "4"}}, node()),
+              Environment{});
+}
+
 TEST(NetworkInterface, MustBeOneOfThisMachine) {
     check_network_interface("ib0", node().interfaces);
     EXPECT_THAT([] { check_network_interface("eth7", node().interfaces); },

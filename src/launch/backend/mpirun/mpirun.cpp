@@ -15,22 +15,30 @@ namespace {
 
 /// Contiguous ranks: a part of an MPMD command line.
 struct Part {
-    cluster::Role role = cluster::Role::trainer;
-    std::string host;  ///< mpirun's name of the node, if needed; "": mpirun fills the nodes in order
+    std::string host;  ///< mpirun's name of the node, if needed; "": mpirun finds the nodes in the hostfile
     int ranks = 0;
 };
 
-std::vector<Part> parts_of(const Plan& plan) {
-    const auto nodes = plan.nodes_of_ranks();
-    const bool report_hosts = !plan.is_numbered_by_node();
+/// mpirun's names of the nodes, by rank.
+std::vector<std::string> names_of_ranks(const Plan& plan) {
     const auto names = mpirun_names(plan);
+    std::vector<std::string> out;
+    for (const int node : plan.nodes_of_ranks()) out.push_back(names[static_cast<std::size_t>(node)]);
+    return out;
+}
+
+/// mpirun 4.1 finds not every node in a list by rank; Open MPI 5 as Debian 13 and Ubuntu 25 have it crashes
+/// when there is more than one part (Open MPI's issue 13303).
+bool takes_list_by_rank(MpirunVersion version) {
+    return version.major >= 5;
+}
+
+std::vector<Part> parts_of(const Plan& plan, MpirunVersion version) {
+    if (plan.is_numbered_by_node() || takes_list_by_rank(version))
+        return {{.host = "", .ranks = plan.size()}};
     std::vector<Part> parts;
-    for (const auto* rank : plan.ranks()) {
-        const auto host = report_hosts
-                              ? names[static_cast<std::size_t>(nodes[static_cast<std::size_t>(rank->rank)])]
-                              : std::string();
-        if (parts.empty() || parts.back().role != rank->role || parts.back().host != host)
-            parts.push_back({.role = rank->role, .host = host});
+    for (const auto& host : names_of_ranks(plan)) {
+        if (parts.empty() || parts.back().host != host) parts.push_back({.host = host});
         ++parts.back().ranks;
     }
     return parts;
@@ -86,26 +94,38 @@ std::vector<std::string> mpirun_names(const Plan& plan) {
     return names;
 }
 
-std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan) {
+Environment mpirun_variables(const Plan& plan, const Environment& environment) {
+    if (plan.nodes.size() > 1 || environment.has("PRTE_MCA_ras")) return {};
+    return {{"PRTE_MCA_ras", no_allocation_of_mpirun_5}};
+}
+
+std::string mpirun_hostfile(const Plan& plan) {
+    if (!plan.is_numbered_by_node()) return fmt::format("{}\n", fmt::join(names_of_ranks(plan), "\n"));
     std::vector<cluster::HostSlots> hosts;
     const auto names = mpirun_names(plan);
     for (const auto& node : plan.nodes)
         // mpirun starts "localhost" itself, without a remote shell.
         hosts.push_back({.host = plan.nodes.size() == 1 ? "localhost" : names[hosts.size()],
                          .slots = static_cast<int>(node.ranks.size())});
-    return hosts;
+    return cluster::format_hostfile(hosts);
 }
 
 std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
                                         const LauncherPrograms& programs, const Options& options,
-                                        const std::vector<std::string>& carried) {
-    std::vector<std::string> argv{"mpirun",   "--hostfile",        hostfile, "--bind-to", "none",
-                                  "--map-by", "slot:OVERSUBSCRIBE"};
+                                        const std::vector<std::string>& carried, MpirunVersion version) {
+    const bool by_rank = !plan.is_numbered_by_node() && takes_list_by_rank(version);
+    std::vector<std::string> argv{"mpirun",
+                                  "--hostfile",
+                                  hostfile,
+                                  "--bind-to",
+                                  "none",
+                                  "--map-by",
+                                  by_rank ? "seq:OVERSUBSCRIBE" : "slot:OVERSUBSCRIBE"};
     const bool several_nodes = plan.nodes.size() > 1;
     if (several_nodes) append(argv, links_between_nodes(plan, programs.remote_shell));
     const auto for_worker = worker_options(plan.log_dir, options);
     std::string separator;
-    for (const auto& part : parts_of(plan)) {
+    for (const auto& part : parts_of(plan, version)) {
         if (!separator.empty()) argv.push_back(separator);
         separator = ":";
         if (!part.host.empty()) append(argv, {"--host", fmt::format("{}:{}", part.host, part.ranks)});
@@ -116,7 +136,6 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
         }
         append(argv, {"-np", std::to_string(part.ranks), programs.worker});
         append(argv, for_worker);
-        if (plan.servers) append(argv, {"--role", cluster::to_string(part.role)});
         argv.emplace_back("--");
         append(argv, plan.program);
     }

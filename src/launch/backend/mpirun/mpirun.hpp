@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <dtrain/environment.hpp>
+
 #include "launch/plan/plan.hpp"
 
 /// The mpirun launch backend: turns a plan into a command line and an environment. Pure.
@@ -27,20 +29,29 @@ struct LauncherPrograms {
     std::string remote_shell;  ///< dtrain-rsh, which wraps a scheduler's remote shell
 };
 
-/// argv of the mpirun that runs `worker -- program` on every rank of the plan. MPMD: one part for each role
-/// or, if the ranks of a role are not in node order, for each run of ranks on a node.
-/// @param hostfile path of the written hostfile
+/// argv of the mpirun that runs `worker -- program` on every rank of the plan. If ranks are not numbered node
+/// by node: for Open MPI 4.1 MPMD, one part for each run of ranks on a node.
+/// @param hostfile path of the written mpirun_hostfile()
 /// @param carried names of variables to pass to the ranks of other nodes
 std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
                                         const LauncherPrograms& programs, const Options& options,
-                                        const std::vector<std::string>& carried);
+                                        const std::vector<std::string>& carried, MpirunVersion version);
 
 /// The names of the nodes in mpirun: their hosts. If one host is several nodes, all but the first get a
 /// stand-in address, so that mpirun takes them for other machines. So do IPv6 addresses, which mpirun 4.1
 /// refuses as names. dtrain's remote shell maps the names back.
 std::vector<std::string> mpirun_names(const Plan& plan);
 
-/// The entries of mpirun's hostfile.
-std::vector<cluster::HostSlots> mpirun_hosts(const Plan& plan);
+/// The components that take an allocation's nodes for mpirun 5.0's; without them it has those of its
+/// hostfile.
+inline constexpr const char* no_allocation_of_mpirun_5 = "^slurm,pbs,gridengine,lsf,flux";
+
+/// Variables for mpirun. For a job on one node, whose hostfile says "localhost": inside of an allocation
+/// mpirun 5.0 would say that localhost is none of its nodes. Empty for what `environment` sets already.
+Environment mpirun_variables(const Plan& plan, const Environment& environment);
+
+/// Content of mpirun's hostfile: nodes with their slots; or, if ranks are not numbered node by node, the
+/// node of each rank.
+std::string mpirun_hostfile(const Plan& plan);
 
 }  // namespace dtrain::launch

@@ -15,16 +15,17 @@ class PreparedMpirun final : public PreparedBackend {
   public:
     explicit PreparedMpirun(const Environment& environment) : probe_(environment) {}
 
-    void finish() override { probe_.require_open_mpi(); }
+    void finish() override { version_ = probe_.open_mpi(); }
 
     std::vector<std::string> command(const BackendCall& call) const override {
         return mpirun_command(call.plan, call.hostfile,
                               {.worker = call.worker, .remote_shell = call.remote_shell}, call.options,
-                              call.carried);
+                              call.carried, version_);
     }
 
   private:
     MpirunProbe probe_;
+    MpirunVersion version_;
 };
 
 }  // namespace
@@ -38,7 +39,7 @@ std::vector<std::string> MpirunBackend::node_names(const Plan& plan) const {
 }
 
 std::string MpirunBackend::hostfile(const Plan& plan) const {
-    return cluster::format_hostfile(mpirun_hosts(plan));
+    return mpirun_hostfile(plan);
 }
 
 RankControl MpirunBackend::control(const std::string&, const std::string&) const {

@@ -8,8 +8,6 @@
 
 #include <dtrain/error.hpp>
 
-#include "launch/backend/mpirun/mpirun.hpp"
-
 namespace dtrain::launch {
 
 MpirunProbe::MpirunProbe(const Environment& environment) {
@@ -18,12 +16,12 @@ MpirunProbe::MpirunProbe(const Environment& environment) {
     process_.emplace(ProcessOptions{.argv = {"mpirun", "--version"}, .environment = environment});
 }
 
-void MpirunProbe::require_open_mpi() {
+MpirunVersion MpirunProbe::open_mpi() {
     std::string output(4096, '\0');
     const auto got = ::read(process_->stdout_fd(), output.data(), output.size());
     output.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     process_->wait();
-    if (parse_mpirun_version(output)) return;
+    if (const auto version = parse_mpirun_version(output)) return *version;
     throw UsageError(
         fmt::format("the mpirun in PATH is no Open MPI (it says \"{}\"); put Open MPI's first in PATH",
                     output.substr(0, output.find('\n'))));

@@ -7,6 +7,7 @@
 #include <dtrain/environment.hpp>
 
 #include "base/subprocess.hpp"
+#include "launch/backend/mpirun/mpirun.hpp"
 
 namespace dtrain::launch {
 
@@ -16,8 +17,8 @@ class MpirunProbe {
     /// @throws UsageError if there is no mpirun in PATH
     explicit MpirunProbe(const Environment& environment);
 
-    /// @throws UsageError if it is not Open MPI's
-    void require_open_mpi();
+    /// Waits for the answer. @throws UsageError if it is not Open MPI's
+    MpirunVersion open_mpi();
 
   private:
     std::optional<Subprocess> process_;

@@ -80,19 +80,29 @@ TEST(Mpirun, RanksThatAreNotNumberedNodeByNodeAreToldTheirHosts) {
         command.insert(command.end(), {"--host", host, "--wdir", "/home/ada", "-x", "PATH", "-np", ranks, "w",
                                        "--log_dir", "log", "--grace", "1", "--", "train"});
     }
-    EXPECT_EQ(mpirun_command(plan, "h", {.worker = "w"}, {.grace = 1s}, {"PATH"}), command);
+    EXPECT_EQ(mpirun_command(plan, "h", {.worker = "w"}, {.grace = 1s}, {"PATH"}, {4, 1}), command);
+    // mpirun 5.0 gets one part, and finds each rank's node in the hostfile.
+    const auto by_rank = mpirun_command(plan, "h", {.worker = "w"}, {.grace = 1s}, {"PATH"}, {5, 0});
+    EXPECT_THAT(by_rank, testing::Not(testing::Contains(":")));
+    EXPECT_EQ(std::vector(by_rank.begin() + 5, by_rank.begin() + 7),
+              (std::vector<std::string>{"--map-by", "seq:OVERSUBSCRIBE"}));
+    EXPECT_EQ(std::vector(by_rank.end() - 9, by_rank.end()),
+              (std::vector<std::string>{"-np", "4", "w", "--log_dir", "log", "--grace", "1", "--", "train"}));
+    EXPECT_EQ(mpirun_hostfile(plan), "a\na\nb\na\n");
 }
 
 TEST(Mpirun, CommandForOpenMpi4And5) {
-    EXPECT_THAT(
-        mpirun_command(two_ranks(), "/my logs/hostfile", {.worker = "/opt/dtrain/bin/dtrain-worker"},
-                       {.grace = 1500ms}, {}),
-        ElementsAre("mpirun", "--hostfile", "/my logs/hostfile", "--bind-to", "none", "--map-by",
-                    "slot:OVERSUBSCRIBE", "-np", "2", "/opt/dtrain/bin/dtrain-worker", "--log_dir",
-                    "/my logs", "--grace", "1.5", "--", "python3", "-u", "my train.py", "--lr=$LR; rm *"));
+    for (const MpirunVersion version : {MpirunVersion{4, 1}, MpirunVersion{5, 0}})
+        EXPECT_THAT(
+            mpirun_command(two_ranks(), "/my logs/hostfile", {.worker = "/opt/dtrain/bin/dtrain-worker"},
+                           {.grace = 1500ms}, {}, version),
+            ElementsAre("mpirun", "--hostfile", "/my logs/hostfile", "--bind-to", "none", "--map-by",
+                        "slot:OVERSUBSCRIBE", "-np", "2", "/opt/dtrain/bin/dtrain-worker", "--log_dir",
+                        "/my logs", "--grace", "1.5", "--", "python3", "-u", "my train.py",
+                        "--lr=$LR; rm *"));
 }
 
-TEST(Mpirun, APartForEachRoleOfAServerJob) {
+TEST(Mpirun, ServersAndWorkersAreOnePart) {
     auto plan = two_ranks();
     plan.mode = RunMode::parameter_server;
     plan.servers = cluster::ServerJob{.servers = {"127.0.0.1:1"}, .workers = {"127.0.0.1:2", "127.0.0.1:3"}};
@@ -101,10 +111,9 @@ TEST(Mpirun, APartForEachRoleOfAServerJob) {
     plan.nodes[0].ranks.push_back({.rank = 2, .role = cluster::Role::worker, .index = 1});
     plan.program = {"a"};
     EXPECT_THAT(
-        mpirun_command(plan, "h", {.worker = "w"}, {.grace = 1s}, {}),
+        mpirun_command(plan, "h", {.worker = "w"}, {.grace = 1s}, {}, {4, 1}),
         ElementsAre("mpirun", "--hostfile", "h", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE", "-np",
-                    "1", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "server", "--", "a", ":",
-                    "-np", "2", "w", "--log_dir", "/my logs", "--grace", "1", "--role", "worker", "--", "a"));
+                    "3", "w", "--log_dir", "/my logs", "--grace", "1", "--", "a"));
     const auto environment =
         worker_environment(plan, {.backend = ProgramBackend::gloo, .with_gloo = 2}, "01234567", false);
     EXPECT_EQ(environment.get("DTRAIN_RUN_MODE"), "ps");
@@ -119,9 +128,10 @@ TEST(Mpirun, OfASchedulersRemoteShellIsReachedByTheAgent) {
     auto plan = two_ranks();
     plan.nodes.push_back({.host = "node2"});
     plan.remote_shell = "/opt/pbs/bin/pbs_tmrsh";
-    EXPECT_THAT(mpirun_command(plan, "h", {.worker = "w", .remote_shell = "/opt/remote_shell"}, {}, {}),
-                testing::IsSupersetOf({"plm_rsh_agent", "/opt/remote_shell --by /opt/pbs/bin/pbs_tmrsh",
-                                       "plm_rsh_no_tree_spawn", "plm_rsh_num_concurrent"}));
+    EXPECT_THAT(
+        mpirun_command(plan, "h", {.worker = "w", .remote_shell = "/opt/remote_shell"}, {}, {}, {4, 1}),
+        testing::IsSupersetOf({"plm_rsh_agent", "/opt/remote_shell --by /opt/pbs/bin/pbs_tmrsh",
+                               "plm_rsh_no_tree_spawn", "plm_rsh_num_concurrent"}));
 }
 
 TEST(Mpirun, NodesWithLaunchersNeedNotHaveNode0sFolder) {
@@ -129,7 +139,7 @@ TEST(Mpirun, NodesWithLaunchersNeedNotHaveNode0sFolder) {
     plan.nodes.push_back({.host = "node2", .ranks = {RankPlan{.rank = 2}}});
     plan.working_dir = "/home/a";
     const auto folder_of_mpirun = [](const Plan& of) {
-        const auto argv = mpirun_command(of, "h", {.worker = "w"}, {}, {});
+        const auto argv = mpirun_command(of, "h", {.worker = "w"}, {}, {}, {4, 1});
         return *std::next(std::find(argv.begin(), argv.end(), "--wdir"));
     };
     EXPECT_EQ(folder_of_mpirun(plan), "/home/a");
@@ -140,7 +150,15 @@ TEST(Mpirun, NodesWithLaunchersNeedNotHaveNode0sFolder) {
 }
 
 TEST(Mpirun, HostsOfOneNodeNeedNoRemoteShell) {
-    EXPECT_THAT(mpirun_hosts(two_ranks()), ElementsAre(cluster::HostSlots{"localhost", 2}));
+    EXPECT_EQ(mpirun_hostfile(two_ranks()), "localhost slots=2\n");
+}
+
+TEST(Mpirun, OnOneNodeAsksNoSchedulerForNodes) {
+    auto plan = two_ranks();
+    EXPECT_EQ(mpirun_variables(plan, {}), (Environment{{"PRTE_MCA_ras", "^slurm,pbs,gridengine,lsf,flux"}}));
+    EXPECT_EQ(mpirun_variables(plan, {{"PRTE_MCA_ras", "slurm"}}), Environment{});
+    plan.nodes.push_back({.host = "node2"});
+    EXPECT_EQ(mpirun_variables(plan, {}), Environment{});
 }
 
 TEST(MpirunNames, OfIPv6AddressesAreStandInsAndThisMachineIsItself) {
@@ -154,8 +172,7 @@ TEST(Mpirun, HostsOfSeveralNodesInOrder) {
     auto plan = two_ranks();
     plan.nodes.front().host = "node2";
     plan.nodes.push_back({.host = "node1", .ranks = {RankPlan{.rank = 2}}});
-    EXPECT_THAT(mpirun_hosts(plan),
-                ElementsAre(cluster::HostSlots{"node2", 2}, cluster::HostSlots{"node1", 1}));
+    EXPECT_EQ(mpirun_hostfile(plan), "node2 slots=2\nnode1 slots=1\n");
 }
 
 TEST(WorkerEnvironment, OfAGpuJob) {
