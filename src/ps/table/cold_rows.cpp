@@ -14,6 +14,9 @@
 #include <rocksdb/write_batch.h>
 #include <utility>
 #include <vector>
+#if __has_include(<rocksdb/advanced_cache.h>)
+#include <rocksdb/advanced_cache.h>  // from RocksDB 8 on, what a cache can do is declared here
+#endif
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@ namespace dtrain::ps {
 RowUpdate::RowUpdate(const Optimizer& optimizer, double rate, std::int64_t step) {
     kernels::with_rule(optimizer, [&]<class Rule>(std::type_identity<Rule>, const auto& settings) {
         if (!Rule::is_idle(rate))
-            update_ = Rule::template update<float>(kernels::values_of<Rule>(settings), rate, step);
+            update_.emplace(Rule::template update<float>(kernels::values_of<Rule>(settings), rate, step));
     });
 }
 
