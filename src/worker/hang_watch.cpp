@@ -68,7 +68,9 @@ bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
     next_poll_ = now + idleness_.interval();
     // The CPU time of a process that its parent never waited for disappears from the sum when it ends.
     auto shown = use_below(guard);
-    shown.cpu_time -= time_of_torch_records(options_.operations);
+    const auto of_records = times_of_torch_records(options_.operations);
+    shown.cpu_time -= std::chrono::duration_cast<milliseconds>(of_records.on_processor);
+    shown.cpu_wait -= std::chrono::duration_cast<milliseconds>(of_records.ready);
     used_.cpu_time += increase(used_shown_.cpu_time, shown.cpu_time);
     used_.cpu_wait += increase(used_shown_.cpu_wait, shown.cpu_wait);
     used_.moved += increase(used_shown_.moved, shown.moved);

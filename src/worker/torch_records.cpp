@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
-#include "base/process_tree.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::worker {
@@ -110,12 +109,15 @@ void take_answers(std::vector<Asked>& asked, Clock::time_point until) {
 
 }  // namespace
 
-milliseconds time_of_torch_records(const fs::path& operations) {
-    std::chrono::nanoseconds total{0};
-    if (operations.empty()) return {};
-    for (const auto& socket : torch_sockets(operations))
-        total += times_of(socket.pid, socket.thread).on_processor;
-    return std::chrono::duration_cast<milliseconds>(total);
+ThreadTimes times_of_torch_records(const fs::path& operations) {
+    ThreadTimes total;
+    if (operations.empty()) return total;
+    for (const auto& socket : torch_sockets(operations)) {
+        const auto times = times_of(socket.pid, socket.thread);
+        total.on_processor += times.on_processor;
+        total.ready += times.ready;
+    }
+    return total;
 }
 
 std::map<pid_t, trace::TorchRecord> torch_records(const fs::path& operations,
