@@ -41,6 +41,11 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
             options_.operations, options_.operations_file);
     }
     const bool collected = collection_done();
+    if (collected && where_->last_operation && *where_->last_operation > idleness_.idle_since()) {
+        idleness_.note_progress(*where_->last_operation);
+        where_.reset();
+        return polled && reported_idle_ ? std::optional(Finding{}) : std::nullopt;
+    }
     if (!where_ || !(polled || collected)) return std::nullopt;
     reported_idle_ = true;
     return Finding{.idle = true,
