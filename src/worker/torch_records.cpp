@@ -17,6 +17,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "worker/held_process.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -73,8 +74,9 @@ std::vector<Asked> connections_to(const fs::path& operations, const std::vector<
     std::vector<Asked> asked;
     for (const auto pid : processes) {
         const auto socket = std::ranges::find(sockets, pid, &TorchSocket::pid);
-        const bool is_stopped = is_in_state(pid, 'T');
-        if (socket == sockets.end() || is_stopped) continue;
+        if (socket == sockets.end()) continue;
+        const bool cannot_answer = is_in_state(pid, 'T') || !what_holds(pid).empty();
+        if (cannot_answer) continue;
         if (asked.size() == max_asked) break;
         auto connection = connect_to(socket->path);
         if (connection.valid()) asked.push_back({.pid = pid, .connection = std::move(connection)});

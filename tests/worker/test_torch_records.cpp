@@ -7,6 +7,7 @@
 #include <functional>
 #include <sched.h>
 #include <string>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -131,6 +132,18 @@ TEST_F(TorchRecords, AProcessThatASignalHasStoppedIsNotAsked) {
     const StandIn answers(folder_.path(), stopped.pid(),
                           [](int connection) { write_all(connection, answer_with("one")); });
     EXPECT_THAT(stacks_of({stopped.pid()}), IsEmpty());
+}
+
+TEST_F(TorchRecords, AProcessThatADebuggerHoldsIsNotAsked) {
+    Subprocess held({.argv = {"/bin/sleep", "100"}});
+    if (::ptrace(PTRACE_SEIZE, held.pid(), nullptr, nullptr) != 0)
+        GTEST_SKIP() << "here no process may hold another one";
+    ::ptrace(PTRACE_INTERRUPT, held.pid(), nullptr, nullptr);
+    for (int tries = 0; tries < 3000 && !is_in_state(held.pid(), 't'); ++tries)
+        std::this_thread::sleep_for(10ms);
+    const StandIn answers(folder_.path(), held.pid(),
+                          [](int connection) { write_all(connection, answer_with("one")); });
+    EXPECT_THAT(stacks_of({held.pid()}), IsEmpty());
 }
 
 /// On one processor, which it shares with all others that call this.
