@@ -33,7 +33,10 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
         where_.reset();
         return polled && reported_idle_ ? std::optional(Finding{}) : std::nullopt;
     }
+    if (where_ && may_have_gone_on()) where_.reset();
     if (!where_ && !collection_) {
+        used_before_ = used_.cpu_time;
+        asked_at_ = Idleness::Clock::now();
         if (!options_.operations_file.empty())
             problem_ = dump_operations(options_.operations, options_.operations_file, options_.mode);
         collection_ = std::make_unique<StackCollection>(
@@ -52,7 +55,16 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
                    .idle_time = idleness_.idle_time(),
                    .kind = idleness_.kind(),
                    .where = *where_,
+                   .is_new = collected,
                    .problem = std::exchange(problem_, {})};
+}
+
+/// From the place that is known to another one, with so little computed between them that it counts as idle.
+bool HangWatch::may_have_gone_on() const {
+    constexpr milliseconds noticed{10};  // the kernel counts no less
+    constexpr int times_in_limit = 4;
+    return used_.cpu_time - used_before_ >= noticed &&
+           Idleness::Clock::now() - asked_at_ >= idleness_.limit() / times_in_limit;
 }
 
 HangWatch::Use HangWatch::use_below(pid_t guard) {

@@ -247,7 +247,7 @@ class Supervisor {
         if (!found->problem.empty()) warn(found->problem);
         const bool repeated = std::exchange(reported_idle_, found->idle) == found->idle;
         if (repeated && !job_.under_launcher) return;
-        if (!repeated) states_sent_ = 0;
+        if (!repeated || found->is_new) states_sent_ = 0;
         if (found->idle && job_.under_launcher && states_sent_++ < max_states) {
             auto told = new_event(Event::Kind::state);
             told.state = to_json(with_calls(state(found->kind), found->where), cluster::max_event_state);
