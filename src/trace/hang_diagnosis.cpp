@@ -76,6 +76,8 @@ class Diagnosis {
             out = of_left_behind(left);
         else if (!blocked_.empty())
             out = of_exchange();
+        else if (const auto kernel = ranks_that(Activity::is_in_kernel); !kernel.empty())
+            out = of_ranks(Cause::in_kernel, kernel);
         else
             out = of_nothing_known();
         out.waiting = waiting_but(out.culprits, awaited_text(out));

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "trace_mpi/mpi_library.hpp"
 #include "trace_mpi/record.hpp"
 
 using namespace dtrain::trace_mpi;
@@ -130,61 +131,70 @@ void start(Recorder& recorder, MPI_Request request) {
 
 }  // namespace
 
+DTRAIN_RECORDED(Wait);
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
     return waiting(
-        "MPI_Wait", request, 1, [&] { return PMPI_Wait(request, status); },
+        "MPI_Wait", request, 1, [&] { return mpi_library::Wait(request, status); },
         [](Completion& completion) { completion.complete_all(); });
 }
 
+DTRAIN_RECORDED(Waitall);
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     return waiting(
-        "MPI_Waitall", requests, count, [&] { return PMPI_Waitall(count, requests, statuses); },
+        "MPI_Waitall", requests, count, [&] { return mpi_library::Waitall(count, requests, statuses); },
         [](Completion& completion) { completion.complete_all(); });
 }
 
+DTRAIN_RECORDED(Waitany);
 int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
     return waiting(
-        "MPI_Waitany", requests, count, [&] { return PMPI_Waitany(count, requests, index, status); },
+        "MPI_Waitany", requests, count, [&] { return mpi_library::Waitany(count, requests, index, status); },
         [&](Completion& completion) { completion.complete(*index); });
 }
 
+DTRAIN_RECORDED(Waitsome);
 int MPI_Waitsome(int count, MPI_Request requests[], int* completed, int indices[], MPI_Status statuses[]) {
     return waiting(
         "MPI_Waitsome", requests, count,
-        [&] { return PMPI_Waitsome(count, requests, completed, indices, statuses); },
+        [&] { return mpi_library::Waitsome(count, requests, completed, indices, statuses); },
         [&](Completion& completion) { completion.complete(indices, *completed); });
 }
 
+DTRAIN_RECORDED(Test);
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
     return testing(
-        request, 1, [&] { return PMPI_Test(request, flag, status); },
+        request, 1, [&] { return mpi_library::Test(request, flag, status); },
         [&](Completion& completion) {
             if (*flag != 0) completion.complete_all();
         });
 }
 
+DTRAIN_RECORDED(Testall);
 int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
     return testing(
-        requests, count, [&] { return PMPI_Testall(count, requests, flag, statuses); },
+        requests, count, [&] { return mpi_library::Testall(count, requests, flag, statuses); },
         [&](Completion& completion) {
             if (*flag != 0) completion.complete_all();
         });
 }
 
+DTRAIN_RECORDED(Testany);
 int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
     return testing(
-        requests, count, [&] { return PMPI_Testany(count, requests, index, flag, status); },
+        requests, count, [&] { return mpi_library::Testany(count, requests, index, flag, status); },
         [&](Completion& completion) {
             if (*flag != 0) completion.complete(*index);
         });
 }
 
+DTRAIN_RECORDED(Testsome);
 int MPI_Testsome(int count, MPI_Request requests[], int* completed, int indices[], MPI_Status statuses[]) {
     return testing(
-        requests, count, [&] { return PMPI_Testsome(count, requests, completed, indices, statuses); },
+        requests, count, [&] { return mpi_library::Testsome(count, requests, completed, indices, statuses); },
         [&](Completion& completion) { completion.complete(indices, *completed); });
 }
 
+DTRAIN_RECORDED(Request_free);
 /// The operation goes on, but nobody will ever wait for it.
 int MPI_Request_free(MPI_Request* request) {
     auto* const recorder = Recorder::of_this_call();
@@ -193,18 +203,20 @@ int MPI_Request_free(MPI_Request* request) {
         recorder->requests.remove_persistent(*request);
         recorder->requests.end(*request, recorder->requests.of(*request).ticket);
     }
-    return PMPI_Request_free(request);
+    return mpi_library::Request_free(request);
 }
 
+DTRAIN_RECORDED(Start);
 int MPI_Start(MPI_Request* request) {
     auto* const recorder = Recorder::of_this_call();
     if (recorder != nullptr) start(*recorder, *request);
-    return PMPI_Start(request);
+    return mpi_library::Start(request);
 }
 
+DTRAIN_RECORDED(Startall);
 int MPI_Startall(int count, MPI_Request requests[]) {
     auto* const recorder = Recorder::of_this_call();
     if (recorder != nullptr)
         std::for_each(requests, requests + count, [&](MPI_Request request) { start(*recorder, request); });
-    return PMPI_Startall(count, requests);
+    return mpi_library::Startall(count, requests);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "trace_mpi/mpi_library.hpp"
 #include "trace_mpi/record.hpp"
 
 using namespace dtrain::trace_mpi;
@@ -56,6 +57,7 @@ template <class Run>
 
 }  // namespace
 
+DTRAIN_RECORDED(Send);
 int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     return message(MessageCall{.name = "MPI_Send",
                                .kind = OperationKind::send,
@@ -63,9 +65,10 @@ int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MP
                                .elements = {count, type},
                                .peer = to,
                                .tag = tag},
-                   [&] { return PMPI_Send(data, count, type, to, tag, comm); });
+                   [&] { return mpi_library::Send(data, count, type, to, tag, comm); });
 }
 
+DTRAIN_RECORDED(Isend);
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
     return message(MessageCall{.name = "MPI_Isend",
@@ -74,9 +77,10 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
                                .elements = {count, type},
                                .peer = to,
                                .tag = tag},
-                   request, [&] { return PMPI_Isend(data, count, type, to, tag, comm, request); });
+                   request, [&] { return mpi_library::Isend(data, count, type, to, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Send_init);
 int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                   MPI_Request* request) {
     return persistent(MessageCall{.name = "MPI_Send",
@@ -85,9 +89,11 @@ int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int ta
                                   .elements = {count, type},
                                   .peer = to,
                                   .tag = tag},
-                      request, [&] { return PMPI_Send_init(data, count, type, to, tag, comm, request); });
+                      request,
+                      [&] { return mpi_library::Send_init(data, count, type, to, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Ssend);
 int MPI_Ssend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     return message(MessageCall{.name = "MPI_Ssend",
                                .kind = OperationKind::send,
@@ -95,9 +101,10 @@ int MPI_Ssend(const void* data, int count, MPI_Datatype type, int to, int tag, M
                                .elements = {count, type},
                                .peer = to,
                                .tag = tag},
-                   [&] { return PMPI_Ssend(data, count, type, to, tag, comm); });
+                   [&] { return mpi_library::Ssend(data, count, type, to, tag, comm); });
 }
 
+DTRAIN_RECORDED(Issend);
 int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                MPI_Request* request) {
     return message(MessageCall{.name = "MPI_Issend",
@@ -106,9 +113,10 @@ int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag, 
                                .elements = {count, type},
                                .peer = to,
                                .tag = tag},
-                   request, [&] { return PMPI_Issend(data, count, type, to, tag, comm, request); });
+                   request, [&] { return mpi_library::Issend(data, count, type, to, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Ssend_init);
 int MPI_Ssend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                    MPI_Request* request) {
     return persistent(MessageCall{.name = "MPI_Ssend",
@@ -117,9 +125,11 @@ int MPI_Ssend_init(const void* data, int count, MPI_Datatype type, int to, int t
                                   .elements = {count, type},
                                   .peer = to,
                                   .tag = tag},
-                      request, [&] { return PMPI_Ssend_init(data, count, type, to, tag, comm, request); });
+                      request,
+                      [&] { return mpi_library::Ssend_init(data, count, type, to, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Bsend);
 int MPI_Bsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     return message(MessageCall{.name = "MPI_Bsend",
                                .kind = OperationKind::send,
@@ -127,9 +137,10 @@ int MPI_Bsend(const void* data, int count, MPI_Datatype type, int to, int tag, M
                                .elements = {count, type},
                                .peer = to,
                                .tag = tag},
-                   [&] { return PMPI_Bsend(data, count, type, to, tag, comm); });
+                   [&] { return mpi_library::Bsend(data, count, type, to, tag, comm); });
 }
 
+DTRAIN_RECORDED(Ibsend);
 int MPI_Ibsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                MPI_Request* request) {
     return message(MessageCall{.name = "MPI_Ibsend",
@@ -138,9 +149,10 @@ int MPI_Ibsend(const void* data, int count, MPI_Datatype type, int to, int tag, 
                                .elements = {count, type},
                                .peer = to,
                                .tag = tag},
-                   request, [&] { return PMPI_Ibsend(data, count, type, to, tag, comm, request); });
+                   request, [&] { return mpi_library::Ibsend(data, count, type, to, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Bsend_init);
 int MPI_Bsend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                    MPI_Request* request) {
     return persistent(MessageCall{.name = "MPI_Bsend",
@@ -149,9 +161,11 @@ int MPI_Bsend_init(const void* data, int count, MPI_Datatype type, int to, int t
                                   .elements = {count, type},
                                   .peer = to,
                                   .tag = tag},
-                      request, [&] { return PMPI_Bsend_init(data, count, type, to, tag, comm, request); });
+                      request,
+                      [&] { return mpi_library::Bsend_init(data, count, type, to, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Rsend);
 int MPI_Rsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     return message(MessageCall{.name = "MPI_Rsend",
                                .kind = OperationKind::send,
@@ -159,9 +173,10 @@ int MPI_Rsend(const void* data, int count, MPI_Datatype type, int to, int tag, M
                                .elements = {count, type},
                                .peer = to,
                                .tag = tag},
-                   [&] { return PMPI_Rsend(data, count, type, to, tag, comm); });
+                   [&] { return mpi_library::Rsend(data, count, type, to, tag, comm); });
 }
 
+DTRAIN_RECORDED(Irsend);
 int MPI_Irsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                MPI_Request* request) {
     return message(MessageCall{.name = "MPI_Irsend",
@@ -170,9 +185,10 @@ int MPI_Irsend(const void* data, int count, MPI_Datatype type, int to, int tag, 
                                .elements = {count, type},
                                .peer = to,
                                .tag = tag},
-                   request, [&] { return PMPI_Irsend(data, count, type, to, tag, comm, request); });
+                   request, [&] { return mpi_library::Irsend(data, count, type, to, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Rsend_init);
 int MPI_Rsend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                    MPI_Request* request) {
     return persistent(MessageCall{.name = "MPI_Rsend",
@@ -181,9 +197,11 @@ int MPI_Rsend_init(const void* data, int count, MPI_Datatype type, int to, int t
                                   .elements = {count, type},
                                   .peer = to,
                                   .tag = tag},
-                      request, [&] { return PMPI_Rsend_init(data, count, type, to, tag, comm, request); });
+                      request,
+                      [&] { return mpi_library::Rsend_init(data, count, type, to, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Recv);
 int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
     return message(MessageCall{.name = "MPI_Recv",
                                .kind = OperationKind::receive,
@@ -191,9 +209,10 @@ int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Co
                                .elements = {count, type},
                                .peer = from,
                                .tag = tag},
-                   [&] { return PMPI_Recv(data, count, type, from, tag, comm, status); });
+                   [&] { return mpi_library::Recv(data, count, type, from, tag, comm, status); });
 }
 
+DTRAIN_RECORDED(Irecv);
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* request) {
     return message(MessageCall{.name = "MPI_Irecv",
@@ -202,9 +221,10 @@ int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_C
                                .elements = {count, type},
                                .peer = from,
                                .tag = tag},
-                   request, [&] { return PMPI_Irecv(data, count, type, from, tag, comm, request); });
+                   request, [&] { return mpi_library::Irecv(data, count, type, from, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Recv_init);
 int MPI_Recv_init(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                   MPI_Request* request) {
     return persistent(MessageCall{.name = "MPI_Recv",
@@ -213,36 +233,42 @@ int MPI_Recv_init(void* data, int count, MPI_Datatype type, int from, int tag, M
                                   .elements = {count, type},
                                   .peer = from,
                                   .tag = tag},
-                      request, [&] { return PMPI_Recv_init(data, count, type, from, tag, comm, request); });
+                      request,
+                      [&] { return mpi_library::Recv_init(data, count, type, from, tag, comm, request); });
 }
 
+DTRAIN_RECORDED(Probe);
 int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
     return message(
         MessageCall{
             .name = "MPI_Probe", .kind = OperationKind::receive, .comm = comm, .peer = from, .tag = tag},
-        [&] { return PMPI_Probe(from, tag, comm, status); });
+        [&] { return mpi_library::Probe(from, tag, comm, status); });
 }
 
+DTRAIN_RECORDED(Mprobe);
 int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* found, MPI_Status* status) {
     return message(
         MessageCall{
             .name = "MPI_Mprobe", .kind = OperationKind::receive, .comm = comm, .peer = from, .tag = tag},
-        [&] { return PMPI_Mprobe(from, tag, comm, found, status); });
+        [&] { return mpi_library::Mprobe(from, tag, comm, found, status); });
 }
 
+DTRAIN_RECORDED(Mrecv);
 // A matched message is of a communicator that its handle does not tell.
 int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* found, MPI_Status* status) {
     return blocking(
         OtherCall{.name = "MPI_Mrecv", .where = of_comm(MPI_COMM_WORLD), .elements = {count, type}},
-        [&] { return PMPI_Mrecv(data, count, type, found, status); });
+        [&] { return mpi_library::Mrecv(data, count, type, found, status); });
 }
 
+DTRAIN_RECORDED(Imrecv);
 int MPI_Imrecv(void* data, int count, MPI_Datatype type, MPI_Message* found, MPI_Request* request) {
     return nonblocking(
         OtherCall{.name = "MPI_Imrecv", .where = of_comm(MPI_COMM_WORLD), .elements = {count, type}}, request,
-        [&] { return PMPI_Imrecv(data, count, type, found, request); });
+        [&] { return mpi_library::Imrecv(data, count, type, found, request); });
 }
 
+DTRAIN_RECORDED(Sendrecv);
 int MPI_Sendrecv(const void* sent, int send_count, MPI_Datatype send_type, int to, int send_tag,
                  void* received, int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
                  MPI_Comm comm, MPI_Status* status) {
@@ -259,11 +285,13 @@ int MPI_Sendrecv(const void* sent, int send_count, MPI_Datatype send_type, int t
                                 .peer = from,
                                 .tag = receive_tag},
                     [&] {
-                        return PMPI_Sendrecv(sent, send_count, send_type, to, send_tag, received,
-                                             receive_count, receive_type, from, receive_tag, comm, status);
+                        return mpi_library::Sendrecv(sent, send_count, send_type, to, send_tag, received,
+                                                     receive_count, receive_type, from, receive_tag, comm,
+                                                     status);
                     });
 }
 
+DTRAIN_RECORDED(Sendrecv_replace);
 int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int send_tag, int from,
                          int receive_tag, MPI_Comm comm, MPI_Status* status) {
     return exchange(MessageCall{.name = "MPI_Sendrecv_replace",
@@ -279,7 +307,7 @@ int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int s
                                 .peer = from,
                                 .tag = receive_tag},
                     [&] {
-                        return PMPI_Sendrecv_replace(data, count, type, to, send_tag, from, receive_tag, comm,
-                                                     status);
+                        return mpi_library::Sendrecv_replace(data, count, type, to, send_tag, from,
+                                                             receive_tag, comm, status);
                     });
 }

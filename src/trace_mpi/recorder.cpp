@@ -48,7 +48,7 @@ Recorder* Recorder::before_init() {
     return start(rank, size);
 }
 
-/// A program in Fortran has initialised MPI without this library's knowledge.
+/// MPI may have been initialised without this library's knowledge.
 Recorder* Recorder::of_this_process() {
     if (auto* const recorder = started.load(std::memory_order_acquire)) return recorder;
     int is_initialized = 0, is_finalized = 0;

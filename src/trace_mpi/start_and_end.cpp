@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "trace_mpi/mpi_library.hpp"
 #include "trace_mpi/record.hpp"
 
 using namespace dtrain::trace_mpi;
@@ -20,15 +21,18 @@ template <class Run>
 
 }  // namespace
 
+DTRAIN_RECORDED(Init);
 int MPI_Init(int* argc, char*** argv) {
-    return initializing([&] { return PMPI_Init(argc, argv); });
+    return initializing([&] { return mpi_library::Init(argc, argv); });
 }
 
+DTRAIN_RECORDED(Init_thread);
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-    return initializing([&] { return PMPI_Init_thread(argc, argv, required, provided); });
+    return initializing([&] { return mpi_library::Init_thread(argc, argv, required, provided); });
 }
 
+DTRAIN_RECORDED(Finalize);
 int MPI_Finalize() {
     return blocking(CollectiveCall{.name = "MPI_Finalize", .where = of_comm(MPI_COMM_WORLD)},
-                    [] { return PMPI_Finalize(); });
+                    [] { return mpi_library::Finalize(); });
 }

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <string_view>
+#include <unwind.h>
 
 namespace dtrain::trace_mpi {
 namespace {
@@ -63,32 +64,49 @@ std::string text_of(MPI_Op op) {
     return "reduction of the program's";
 }
 
-std::string text_of_address(const void* return_address) {
+constexpr std::uint16_t of_library = 0xFFFF;  // no index of a text
+
+struct Place {
+    std::string file;  ///< without folders
+    std::size_t offset = 0;
+};
+
+Place place_of(const void* return_address) {
     const auto* const call = static_cast<const char*>(return_address) - 1;
     Dl_info info{};
     void* object = nullptr;
     if (::dladdr1(call, &info, &object, RTLD_DL_LINKMAP) == 0 || info.dli_fname == nullptr) return {};
     const std::string_view file = info.dli_fname;
     const auto loaded_at = static_cast<const link_map*>(object)->l_addr;
+    return {.file = std::string(file.substr(file.rfind('/') + 1)),
+            .offset = reinterpret_cast<std::uintptr_t>(call) - loaded_at};
+}
+
+/// libmpi_mpifh.so.40, libmpichfort.so.12, libmpi.so.40, and this library.
+bool is_of_library(const Place& place) {
+    return place.file.starts_with("libmpi") || place.file.starts_with("libdtrain_trace_mpi.");
+}
+
+std::string text_of(const Place& place) {
+    if (place.file.empty()) return {};
     std::array<char, 32> offset{};
-    std::snprintf(offset.data(), offset.size(), "+0x%zx",
-                  static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(call) - loaded_at));
-    return std::string(file.substr(file.rfind('/') + 1)) + offset.data();
+    std::snprintf(offset.data(), offset.size(), "+0x%zx", place.offset);
+    return place.file + offset.data();
 }
 
 }  // namespace
 
-template <std::size_t size, class Text>
-std::uint16_t Texts::kept(Known<size>& known, std::uintptr_t key, const Text& text) {
+template <std::size_t size, class IndexOf>
+std::uint16_t Texts::kept(Known<size>& known, std::uintptr_t key, const IndexOf& index_of) {
     if (const auto* const index = known.find(key)) return *index;
-    const auto index = log_.text(text());
+    const auto index = index_of();
     const std::lock_guard lock(mutex_);
     if (known.find(key) == nullptr) known.add(key, [&](std::uint16_t& value) { value = index; });
     return index;
 }
 
 std::uint16_t Texts::function(const char* literal) {
-    return kept(functions_, key_of(literal), [&] { return std::string(literal); });
+    return kept(functions_, key_of(literal), [&] { return log_.text(literal); });
 }
 
 std::uint16_t Texts::type(MPI_Datatype type) {
@@ -96,15 +114,42 @@ std::uint16_t Texts::type(MPI_Datatype type) {
     if (const auto* const index = types_.find(key_of(type))) return *index;
     // A derived type may be freed, and its handle be another one's.
     if (!is_predefined(type)) return log_.text(text_of_derived(type));
-    return kept(types_, key_of(type), [&] { return as_in_c(name_of(type)); });
+    return kept(types_, key_of(type), [&] { return log_.text(as_in_c(name_of(type))); });
 }
 
 std::uint16_t Texts::reduction(MPI_Op op) {
-    return op == MPI_OP_NULL ? std::uint16_t{0} : kept(reductions_, key_of(op), [&] { return text_of(op); });
+    return op == MPI_OP_NULL ? std::uint16_t{0}
+                             : kept(reductions_, key_of(op), [&] { return log_.text(text_of(op)); });
 }
 
 std::uint16_t Texts::source(const void* return_address) {
-    return kept(sources_, key_of(return_address), [&] { return text_of_address(return_address); });
+    const auto index = source_or_library(return_address);
+    return index == of_library ? source_behind_library() : index;
+}
+
+std::uint16_t Texts::source_or_library(const void* return_address) {
+    return kept(sources_, key_of(return_address), [&] {
+        const auto place = place_of(return_address);
+        return is_of_library(place) ? of_library : log_.text(text_of(place));
+    });
+}
+
+std::uint16_t Texts::source_behind_library() {
+    struct Search {
+        Texts& texts;
+        std::uint16_t found = 0;
+    };
+    Search search{.texts = *this};
+    const auto look = [](_Unwind_Context* context, void* argument) {
+        auto& [texts, found] = *static_cast<Search*>(argument);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): an address is all that there is of a call
+        const auto index = texts.source_or_library(reinterpret_cast<const void*>(_Unwind_GetIP(context)));
+        if (index == of_library) return _URC_NO_REASON;
+        found = index;
+        return _URC_NORMAL_STOP;
+    };
+    ::_Unwind_Backtrace(look, &search);
+    return search.found;
 }
 
 }  // namespace dtrain::trace_mpi

@@ -26,16 +26,22 @@ class Texts {
     /// "sum" of MPI_SUM.
     std::uint16_t reduction(MPI_Op op);
 
-    /// "train+0x1a2f", which `addr2line -e train 0x1a2f` turns into a line.
+    /// "train+0x1a2f", which `addr2line -e train 0x1a2f` turns into a line. Of a call that came through the
+    /// MPI library's functions for Fortran, where the program called these.
     std::uint16_t source(const void* return_address);
 
   private:
     template <std::size_t size>
     using Known = HandleTable<std::uint16_t, size>;
 
-    /// @param text called only if the key is new
-    template <std::size_t size, class Text>
-    std::uint16_t kept(Known<size>& known, std::uintptr_t key, const Text& text);
+    /// @param index_of called only if the key is new
+    template <std::size_t size, class IndexOf>
+    std::uint16_t kept(Known<size>& known, std::uintptr_t key, const IndexOf& index_of);
+
+    /// `of_library` if it is no place in the program.
+    std::uint16_t source_or_library(const void* return_address);
+    /// Of this thread's innermost call that is one in the program.
+    std::uint16_t source_behind_library();
 
     trace::OperationLog& log_;
     std::mutex mutex_;  // of changes

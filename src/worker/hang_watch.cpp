@@ -33,7 +33,10 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
         where_.reset();
         return polled && reported_idle_ ? std::optional(Finding{}) : std::nullopt;
     }
+    if (where_ && may_have_gone_on()) where_.reset();
     if (!where_ && !collection_) {
+        used_before_ = used_.cpu_time;
+        asked_at_ = Idleness::Clock::now();
         if (!options_.operations_file.empty())
             problem_ = dump_operations(options_.operations, options_.operations_file, options_.mode);
         collection_ = std::make_unique<StackCollection>(
@@ -41,13 +44,27 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
             options_.operations, options_.operations_file);
     }
     const bool collected = collection_done();
+    if (collected && where_->last_operation && *where_->last_operation > idleness_.idle_since()) {
+        idleness_.note_progress(*where_->last_operation);
+        where_.reset();
+        return polled && reported_idle_ ? std::optional(Finding{}) : std::nullopt;
+    }
     if (!where_ || !(polled || collected)) return std::nullopt;
     reported_idle_ = true;
     return Finding{.idle = true,
                    .idle_time = idleness_.idle_time(),
                    .kind = idleness_.kind(),
                    .where = *where_,
+                   .is_new = collected,
                    .problem = std::exchange(problem_, {})};
+}
+
+/// From the place that is known to another one, with so little computed between them that it counts as idle.
+bool HangWatch::may_have_gone_on() const {
+    constexpr milliseconds noticed{10};  // the kernel counts no less
+    constexpr int times_in_limit = 4;
+    return used_.cpu_time - used_before_ >= noticed &&
+           Idleness::Clock::now() - asked_at_ >= idleness_.limit() / times_in_limit;
 }
 
 HangWatch::Use HangWatch::use_below(pid_t guard) {
@@ -68,7 +85,9 @@ bool HangWatch::poll_due(pid_t guard, std::uintmax_t output) {
     next_poll_ = now + idleness_.interval();
     // The CPU time of a process that its parent never waited for disappears from the sum when it ends.
     auto shown = use_below(guard);
-    shown.cpu_time -= time_of_torch_records(options_.operations);
+    const auto of_records = times_of_torch_records(options_.operations);
+    shown.cpu_time -= std::chrono::duration_cast<milliseconds>(of_records.on_processor);
+    shown.cpu_wait -= std::chrono::duration_cast<milliseconds>(of_records.ready);
     used_.cpu_time += increase(used_shown_.cpu_time, shown.cpu_time);
     used_.cpu_wait += increase(used_shown_.cpu_wait, shown.cpu_wait);
     used_.moved += increase(used_shown_.moved, shown.moved);

@@ -33,6 +33,7 @@ class HangWatch {
         std::chrono::milliseconds idle_time{0};
         cluster::Inactivity kind = cluster::Inactivity::sleeps;
         StackSummary where;
+        bool is_new = false;       ///< where it is was just found out
         std::string problem = {};  ///< why a file could not be written; "": none
     };
 
@@ -54,6 +55,7 @@ class HangWatch {
     static Use use_below(pid_t guard);
 
     bool poll_due(pid_t guard, std::uintmax_t output);
+    bool may_have_gone_on() const;
     bool collection_done();
 
     Options options_;
@@ -63,6 +65,8 @@ class HangWatch {
     Use used_shown_;  // by the processes that existed at the last poll
     std::unique_ptr<StackCollection> collection_;
     std::optional<StackSummary> where_;
+    std::chrono::milliseconds used_before_{0};  // processor time, when it was asked where it is
+    Idleness::Clock::time_point asked_at_;
     std::string problem_;
     bool reported_idle_ = false;
 };

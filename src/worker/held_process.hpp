@@ -15,4 +15,10 @@ std::string what_holds(pid_t pid);
 /// A thread that stays in an uninterruptible system call, the main one if that does; 0: there is none.
 pid_t thread_in_kernel(pid_t pid);
 
+/// The file that a thread's system call is about; "" if that is not known.
+std::string file_in_use(pid_t thread);
+
+/// "it waits for the system, for FILE", or as what_holds() says; "" if nothing keeps it from ending.
+std::string why_no_signal_ends(pid_t pid);
+
 }  // namespace dtrain::worker

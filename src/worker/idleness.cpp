@@ -46,6 +46,12 @@ void Idleness::sample(Activity activity, Clock::time_point now) {
         idle_since_ = *idle_ == Inactivity::computes ? unchanged_since_ : samples_.front().at;
 }
 
+void Idleness::note_progress(Clock::time_point at) {
+    std::erase_if(samples_, [&](const Sample& sample) { return sample.at < at; });
+    unchanged_since_ = std::max(unchanged_since_, at);
+    idle_.reset();
+}
+
 std::optional<Inactivity> Idleness::inactivity() const {
     const auto& first = samples_.front();
     const auto& last = samples_.back();

@@ -49,9 +49,14 @@ class Idleness {
     /// have been suspended.
     void sample(Activity activity, Clock::time_point now);
 
+    /// The program did something at that time which no sample has shown.
+    void note_progress(Clock::time_point at);
+
     bool idle() const { return idle_.has_value(); }
     /// Valid only when idle.
     cluster::Inactivity kind() const { return *idle_; }
+    /// Since when. Valid only when idle.
+    Clock::time_point idle_since() const { return idle_since_; }
     /// How long the rank had been idle at the last sample. Valid only when idle.
     std::chrono::milliseconds idle_time() const;
 

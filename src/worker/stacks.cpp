@@ -148,14 +148,28 @@ std::string records_line(const std::map<pid_t, trace::TorchRecord>& records) {
     return to_json(std::move(state), max_records);
 }
 
+/// When torch last noted that an operation began or ended, in nanoseconds of the steady clock, which all
+/// processes of a machine have; "": it has noted none.
+std::string last_operation_line(const std::map<pid_t, trace::TorchRecord>& records) {
+    const auto now = Clock::now().time_since_epoch();
+    std::optional<std::chrono::nanoseconds> shortest;
+    for (const auto& [pid, record] : records)
+        for (const auto& [operation, age, took] : record.all) {
+            const auto ago = age - took.value_or(std::chrono::nanoseconds(0));
+            shortest = std::min(shortest.value_or(ago), ago);
+        }
+    return shortest ? fmt::format("{}", (now - *shortest).count()) : "";
+}
+
 /// Runs in the child process. Returns the lines that the worker reads: whether the process is stopped, what
-/// holds it, the top, what torch has recorded, then the calls.
+/// holds it, the top, what torch has recorded, when that was, then the calls.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
                     const Environment& environment, const fs::path& operations, const fs::path& listing) {
     // The folder was checked when the log was opened.
     const auto out =
         try_open_log(file, {.mode = mode, .overwrite = true, .max_size = {}, .folders = LogFolders::any});
     auto records = torch_records(operations, processes, torch_limit);
+    const auto last_operation = last_operation_line(records);
     if (!listing.empty()) append_torch_operations(records, listing, mode);
     const auto tools_until = Clock::now() + all_tools_limit;
     std::string summary;
@@ -168,8 +182,8 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
         write_all(out.get(), headline(processes[each]) + stacks.text.substr(0, max_of_process) + "\n");
         if (each > 0) continue;
         const auto* const stopped = go_on.empty() && held_by.empty() ? "" : stopped_mark;
-        summary = fmt::format("{}\n{}\n{}\n{}", stopped, one_line(held_by, max_call),
-                              one_line(stacks.top + go_on), records_line(records));
+        summary = fmt::format("{}\n{}\n{}\n{}\n{}", stopped, one_line(held_by, max_call),
+                              one_line(stacks.top + go_on), records_line(records), last_operation);
         for (std::size_t call = 0; call < std::min(stacks.calls.size(), max_calls); ++call)
             summary += "\n" + one_line(stacks.calls[call], max_call);
     }
@@ -238,14 +252,18 @@ StackSummary StackCollection::finish() {
     }
     child_ = -1;
     auto parts = split(lines, '\n');
-    if (parts.size() < 4) return {};
+    if (parts.size() < 5) return {};
+    const auto last_operation = parse_int<std::int64_t>(parts[4]);
     auto records = trace::parse_rank_state(parts[3]).value_or(trace::RankState());
     return {.top = std::move(parts[2]),
-            .calls = {std::make_move_iterator(parts.begin() + 4), std::make_move_iterator(parts.end())},
+            .calls = {std::make_move_iterator(parts.begin() + 5), std::make_move_iterator(parts.end())},
             .is_stopped = parts[0] == stopped_mark,
             .held_by = std::move(parts[1]),
             .groups = std::move(records.groups),
-            .operations = std::move(records.operations)};
+            .operations = std::move(records.operations),
+            .last_operation =
+                last_operation ? std::optional(Clock::time_point(std::chrono::nanoseconds(*last_operation)))
+                               : std::nullopt};
 }
 
 }  // namespace dtrain::worker

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -32,6 +33,8 @@ struct StackSummary {
     /// What torch has recorded in its processes, as in RankState.
     std::vector<trace::Group> groups = {};
     std::vector<trace::Operation> operations = {};
+    /// When one of these last began or ended; none: nothing is known.
+    std::optional<std::chrono::steady_clock::time_point> last_operation = {};
 };
 
 /// @param tool_limit time after which a tool is ended and the next one is tried

@@ -3,43 +3,15 @@
 #include "worker/state_of_rank.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "base/files.hpp"
 #include "base/process_tree.hpp"
-#include "base/text.hpp"
 #include "trace/read_operation_log.hpp"
 #include "worker/held_process.hpp"
 
 namespace dtrain::worker {
 namespace {
-
-#if defined(__x86_64__)
-// read, write, pread64, pwrite64, readv, writev, fsync, fdatasync, ftruncate, getdents64
-constexpr std::array system_calls_of_files{0, 1, 17, 18, 19, 20, 74, 75, 77, 217};
-#else
-// The table that new architectures share: the same calls.
-constexpr std::array system_calls_of_files{63, 64, 67, 68, 65, 66, 82, 83, 46, 61};
-#endif
-
-/// The file that a thread's system call is about; "" if that is not known.
-std::string file_in_use(pid_t pid) {
-    // "0 0x3 0x7f... ...": number and arguments
-    const auto words = split(read_file(fmt::format("/proc/{}/syscall", pid)).value_or(""), ' ');
-    if (words.size() < 2 || !words[1].starts_with("0x")) return {};
-    const auto number = parse_int(words[0]);
-    const auto descriptor = parse_int(std::string_view(words[1]).substr(2), 16);
-    if (!number || !descriptor ||
-        std::ranges::find(system_calls_of_files, *number) == system_calls_of_files.end())
-        return {};
-    std::error_code error;
-    return std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", pid, *descriptor), error).string();
-}
 
 trace::Activity activity_of(char state, std::optional<cluster::Inactivity> inactivity) {
     if (state == 'T') return trace::Activity::is_stopped;

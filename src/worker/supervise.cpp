@@ -29,6 +29,7 @@
 #include "worker/gpu_inspection.hpp"
 #include "worker/log_follower.hpp"
 #include "worker/piped_log.hpp"
+#include "worker/slow_end.hpp"
 #include "worker/state_of_rank.hpp"
 #include "worker/xid_watch.hpp"
 
@@ -166,7 +167,8 @@ class Supervisor {
                earliest({commands_.ms_to_next_poll(),
                          console_needs_time ? static_cast<int>(LogFollower::timeout.count()) : -1,
                          watching ? job_.hang_watch->ms_to_next_poll() : -1, ms_to_heartbeat(),
-                         unwatched_console() ? poll_log_ms : -1, ms_to_unfinished_line}));
+                         slow_end_.ms_to_telling(Clock::now()), unwatched_console() ? poll_log_ms : -1,
+                         ms_to_unfinished_line}));
         take_commands();
         // A program may write before its guard has told that it runs; who reads the events learns that first.
         for (std::size_t index = 0; started && index < followers_.size(); ++index) {
@@ -187,6 +189,7 @@ class Supervisor {
         if (watching) check_for_hang();
         if (sources[3].revents != 0) report_stacks();
         if (sources[4].revents != 0) warn_of_gpus();
+        if (auto slow = slow_end_.told(guard_->pid(), Clock::now()); !slow.empty()) warn(std::move(slow));
         if (ms_to_heartbeat() == 0) {
             last_heartbeat_ = Clock::now();
             job_.report(new_event(Event::Kind::alive));
@@ -244,7 +247,7 @@ class Supervisor {
         if (!found->problem.empty()) warn(found->problem);
         const bool repeated = std::exchange(reported_idle_, found->idle) == found->idle;
         if (repeated && !job_.under_launcher) return;
-        if (!repeated) states_sent_ = 0;
+        if (!repeated || found->is_new) states_sent_ = 0;
         if (found->idle && job_.under_launcher && states_sent_++ < max_states) {
             auto told = new_event(Event::Kind::state);
             told.state = to_json(with_calls(state(found->kind), found->where), cluster::max_event_state);
@@ -290,6 +293,7 @@ class Supervisor {
             case GuardEvent::Kind::ended:
                 ended_ = ExitStatus::of_wait(guard_event->wait_status);
                 ended_us_ = now_us();
+                slow_end_.begin(grace_, Clock::now());
                 report_use_of_gpus();
                 note_xids();
                 if (!ended_->success()) read_error();
@@ -377,6 +381,7 @@ class Supervisor {
 
     void stop(int signal) {
         if (!stop_signal_ && !ended_) stop_signal_ = signal;
+        slow_end_.begin(grace_, Clock::now());
         guard_->stop(signal);
     }
 
@@ -431,6 +436,7 @@ class Supervisor {
     std::optional<Guard> guard_;
     std::optional<pid_t> program_;
     std::chrono::milliseconds grace_{0};
+    SlowEnd slow_end_;
     bool guard_gone_ = false;
     bool loss_reported_ = false;
     bool reported_idle_ = false;

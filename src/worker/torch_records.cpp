@@ -16,8 +16,8 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
-#include "base/process_tree.hpp"
 #include "base/text.hpp"
+#include "worker/held_process.hpp"
 
 namespace dtrain::worker {
 namespace {
@@ -74,8 +74,9 @@ std::vector<Asked> connections_to(const fs::path& operations, const std::vector<
     std::vector<Asked> asked;
     for (const auto pid : processes) {
         const auto socket = std::ranges::find(sockets, pid, &TorchSocket::pid);
-        const bool is_stopped = is_in_state(pid, 'T');
-        if (socket == sockets.end() || is_stopped) continue;
+        if (socket == sockets.end()) continue;
+        const bool cannot_answer = is_in_state(pid, 'T') || !what_holds(pid).empty();
+        if (cannot_answer) continue;
         if (asked.size() == max_asked) break;
         auto connection = connect_to(socket->path);
         if (connection.valid()) asked.push_back({.pid = pid, .connection = std::move(connection)});
@@ -110,12 +111,15 @@ void take_answers(std::vector<Asked>& asked, Clock::time_point until) {
 
 }  // namespace
 
-milliseconds time_of_torch_records(const fs::path& operations) {
-    std::chrono::nanoseconds total{0};
-    if (operations.empty()) return {};
-    for (const auto& socket : torch_sockets(operations))
-        total += times_of(socket.pid, socket.thread).on_processor;
-    return std::chrono::duration_cast<milliseconds>(total);
+ThreadTimes times_of_torch_records(const fs::path& operations) {
+    ThreadTimes total;
+    if (operations.empty()) return total;
+    for (const auto& socket : torch_sockets(operations)) {
+        const auto times = times_of(socket.pid, socket.thread);
+        total.on_processor += times.on_processor;
+        total.ready += times.ready;
+    }
+    return total;
 }
 
 std::map<pid_t, trace::TorchRecord> torch_records(const fs::path& operations,

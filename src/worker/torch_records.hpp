@@ -8,13 +8,16 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "base/process_tree.hpp"
 #include "trace/torch_record.hpp"
 
 namespace dtrain::worker {
 
-/// The processor time that programs have spent for answers. It is not their own.
+/// What the threads that answer have used of the processors, and how long they waited for one. It is not the
+/// programs' own. (While other code holds Python's lock, a thread that has been asked asks for it 200 times a
+/// second.)
 /// @param operations folder of DTRAIN_OPERATION_LOG; "": there is none
-std::chrono::milliseconds time_of_torch_records(const std::filesystem::path& operations);
+ThreadTimes times_of_torch_records(const std::filesystem::path& operations);
 
 /// Asks processes that use torch what it has recorded. Of those that cannot be asked, do not answer in time
 /// or answer something else, there is nothing.

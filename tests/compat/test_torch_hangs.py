@@ -5,10 +5,16 @@ does not come to the line that the others wait in, or calls something else there
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 
 from conftest import SCRIPTS, jobs
+from whole_jobs import ENTRY_POINTS, as_installed
+
+sys.path.insert(0, str(jobs.ROOT / "tests/hang_matrix"))
+import cell  # noqa: E402
+from columns import columns  # noqa: E402
 
 ENVIRONMENT = {"PYTHONPATH": jobs.ROOT / "python", "DTRAIN_LIBRARY": jobs.BUILD / "src/libdtrain.so", "CUDA_VISIBLE_DEVICES": "",
                "OMP_NUM_THREADS": "1"}
@@ -51,9 +57,6 @@ OF_STACKS = {
 }
 
 
-ENTRY_POINTS = "[torch.backends]\ndtrain = dtrain._torch_records:answer_worker\n"
-
-
 def check(job, torch, kind, back_end, expected, *, tools="", **environment):
     folder = f"{tools}{os.pathsep if tools else ''}{os.path.dirname(os.path.abspath(torch.python))}"
     done = job.run(jobs.LAUNCH, "--quiet", "--nproc_per_node", 3, "--hang-timeout", 3, "--grace", 1, SCRIPTS / "torch_hangs.py", kind,
@@ -61,15 +64,6 @@ def check(job, torch, kind, back_end, expected, *, tools="", **environment):
     assert done.returncode == 124, done.stderr
     assert re.search(f"it hung: {expected}", done.stderr.splitlines()[0]), done.stderr
     assert job.left_behind() == []
-
-
-def as_installed(folder):
-    """A PYTHONPATH with what the wheel says of itself."""
-    info = folder / "dtrain-0.dist-info"
-    info.mkdir(parents=True)
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dtrain\nVersion: 0\n")
-    return os.pathsep.join([str(folder), str(jobs.ROOT / "python")])
 
 
 def records_gloo(torch):
@@ -105,6 +99,15 @@ def test_what_gloo_was_called_for_can_be_dumped(torch, job, tmp_path):
         head, *lines = file.read_text().splitlines()
         assert re.fullmatch(r"process \d+, as torch has recorded it, at \S+ \S+:", head), head
         assert re.match(line + ("has ended" if file == files[2] else "goes on, waited for since"), lines[-1]), lines
+
+
+def test_two_pauses_of_gloo_are_not_one(torch, job, monkeypatch):
+    """Each is shorter than the limit, both are longer; so little is computed between them that it cannot be seen."""
+    if not records_gloo(torch):
+        pytest.skip("this torch does not record gloo's operations")
+    monkeypatch.setenv("PHASE_SECONDS", "3")
+    done = cell.run_healthy(columns(None, torch.python, None)["torch_gloo"], job.folder / "job", 4)
+    assert cell.is_healthy(done), done.stderr
 
 
 @pytest.mark.parametrize("kind", OF_STACKS)

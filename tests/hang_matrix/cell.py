@@ -15,10 +15,12 @@ import time
 import uuid
 
 from kinds import Kind
-from whole_jobs import BUILD, LAUNCH, NATIVE_JOB, ROOT, clean_environment, processes_with
+from whole_jobs import BUILD, LAUNCH, NATIVE_JOB, ROOT, as_installed, clean_environment, processes_with
 
 FREEZERS = pathlib.Path("/sys/fs/cgroup/freezer")
 LATEST = 15.0  # seconds after the limit
+#: At once, or, where the ranks end soon, when they have.
+SAID = re.compile(r"^.*(it hung|the job hangs): .*$", re.M)
 HEALTHY = Kind("healthy", "", "", "")
 
 
@@ -168,8 +170,7 @@ def run(kind, column, folder, limit=None, tools=""):
         if holder:  # what is frozen does not end
             stack.callback(holder.let_go)
         if column.name == "native":
-            (folder / "job.toml").write_text(NATIVE_JOB.format(hidden=64, digits=ROOT / "examples/digits.h5", epochs=1000000,
-                                                               optimizer="adam", name="disk", every=1))
+            write_native_job(folder, epochs=1000000)
         child = start(kind, column, folder, limit, tools, mark)
         if column.name == "native":
             note_native(child, folder, max(min(rank, column.ranks - 1) for rank in kind.culprits))
@@ -179,6 +180,8 @@ def run(kind, column, folder, limit=None, tools=""):
 def run_healthy(column, folder, limit):
     """To its end: it is no hang."""
     folder.mkdir()
+    if column.name == "native":
+        write_native_job(folder, epochs=60)
     child = start(HEALTHY, column, folder, limit, "", f"DTRAINTESTMARK={uuid.uuid4().hex}")
     try:
         said = child.communicate(timeout=300)[1]
@@ -187,11 +190,22 @@ def run_healthy(column, folder, limit):
     return subprocess.CompletedProcess(child.args, child.returncode, None, said)
 
 
+def is_healthy(done):
+    """Of a run_healthy(): nobody spoke of a hang."""
+    return done.returncode == 0 and re.search(r"\bh(ang|ung)", done.stderr) is None
+
+
+def write_native_job(folder, epochs):
+    (folder / "job.toml").write_text(NATIVE_JOB.format(hidden=64, digits=ROOT / "examples/digits.h5", epochs=epochs, optimizer="adam",
+                                                       name="disk", every=1))
+
+
 def start(kind, column, folder, limit, tools, mark):
     name, value = mark.split("=")
     path = os.pathsep.join(filter(None, (os.path.dirname(column.program[0]) if "python" in column.program[0] else "", tools,
                                          os.environ["PATH"])))
-    env = clean_environment(PYTHONPATH=ROOT / "python", DTRAIN_LIBRARY=BUILD / "src/libdtrain.so", CUDA_VISIBLE_DEVICES="",
+    python_path = as_installed(folder / "site") if column.is_installed else ROOT / "python"
+    env = clean_environment(PYTHONPATH=python_path, DTRAIN_LIBRARY=BUILD / "src/libdtrain.so", CUDA_VISIBLE_DEVICES="",
                             OMP_NUM_THREADS=1, PATH=path, PYTHONDONTWRITEBYTECODE=1, **{name: value})
     command = [LAUNCH, "--quiet", "--nproc_per_node", column.ranks, "--grace", 1, "--hang-timeout", limit, "--report", "report.json",
                *column.options, *column.program, *(() if column.name == "native" else (kind.name, *column.after))]
@@ -230,7 +244,7 @@ def watch(child, kind, column, folder, limit, holder):
     is_held = False
     while time.time() < deadline:
         text += read_now(child.stderr)
-        if not said and (found := re.search(r"^.*it hung: .*$", text, re.M)):
+        if not said and (found := SAID.search(text)):
             said, at = found[0], time.time()
             if holder:
                 holder.let_go()
@@ -244,7 +258,7 @@ def watch(child, kind, column, folder, limit, holder):
             break
         time.sleep(0.02)
     (folder / "stderr").write_text(text)
-    if not said and (found := re.search(r"^.*it hung: .*$", text, re.M)):
+    if not said and (found := SAID.search(text)):
         said, at = found[0], time.time()
     if not said:
         outcome = "silent" if child.poll() is None else "refused" if column.name in kind.refused_in else "ended"
@@ -268,7 +282,7 @@ def is_right(kind, column, folder, said):
         report = json.loads((folder / "report.json").read_text())
         pattern = column.expected(kind.said_in(column.name), os.uname().nodename.split(".")[0])
         culprits = {min(rank, column.ranks - 1) for rank in kind.culprits}
-        return set(report["hang"]["culprits"]) == culprits and re.search(f"it hung: {pattern}", said) is not None
+        return set(report["hang"]["culprits"]) == culprits and re.search(f"(it hung|the job hangs): {pattern}", said) is not None
     return False
 
 

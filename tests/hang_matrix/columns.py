@@ -61,6 +61,24 @@ OF_TORCH_STACKS = {"barrier": "barrier", "any_barrier": "barrier", "sum": "all_r
                    "receive": "recv", "receive_any": "recv", "send": "send", "wait": "wait", "start": "init_process_group|init_parallel_env",
                    "make_group": "barrier|new_group|_store_based_barrier", "pair_barrier": "barrier", "twin_barrier": "barrier"}
 
+#: What torch's flight recorder and the call that the main thread is in tell; of the rest stacks.
+OF_TORCH_RECORDS = {
+    **OF_TORCH_STACKS,
+    "barrier": ("barrier", ""),
+    "any_barrier": ("barrier", ""),
+    "sum": ("all_reduce", r"\(float32 x 1000\)"),
+    "gather": ("all_gather", r"\(float32 x 1000\)"),
+    "broadcast": ("broadcast", r"\(float32 x 1000(, root 0)?\)"),
+    "broadcast1": ("broadcast", r"\(float32 x 1000, root 1\)"),
+    "reduce": ("reduce", r"\(float32 x 1000(, root 0)?\)"),
+    "receive": ("recv from rank 0", r"\(.*?\)"),
+    "irecv": ("recv from rank 0", r"\(.*?\)"),
+    "receive_from_0": ("recv from rank 0", r"\(.*?\)"),
+    "receive_from_1": ("recv from rank 1", r"\(.*?\)"),
+    "receive_any": ("recv from any rank", r"\(.*?\)"),
+    "send": (r"send to rank \d", r"\(.*?\)"),
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Column:
@@ -76,13 +94,14 @@ class Column:
     limit: float = 2.0  # seconds, of --hang-timeout
     lacks: str = "has not called"
     ranks: int = 3
+    is_installed: bool = False  # dtrain is, as by pip: torch tells what it has recorded
 
     def pattern(self, name):
         """What is said of an operation."""
         group, key = self.group, name
         if name in ("pair_barrier", "twin_barrier"):
             group, key = self.other_groups, "barrier"
-        if not self.group:
+        if not self.group or isinstance(self.operations[key], str):
             return rf"(?:{self.operations[key]}) at {self.source}"
         operation, arguments, *own_group = self.operations[key]
         group = own_group[0] if own_group else group
@@ -120,8 +139,11 @@ def columns(mpi_program, torch_python, paddle_python):
             "torch_dtrain": Column("torch_dtrain", "torch, dtrain", script("on_torch.py", python), ("dtrain",), limit=3,
                                    operations=OF_DTRAIN, group="default_pg",
                                    other_groups="(pair|twin)", source=r"on_torch.py:\d+"),
-            "torch_gloo": Column("torch_gloo", "torch, gloo", script("on_torch.py", python), ("gloo",), limit=3, operations=OF_TORCH_STACKS,
-                                 source=r"on_torch.py:\d+", lacks="(is not in|has not called)"),
+            "torch_gloo": Column("torch_gloo", "torch, gloo", script("on_torch.py", python), ("gloo",), limit=3, operations=OF_TORCH_RECORDS,
+                                 group="default_pg", other_groups=r"(pair|twin) \(group \d\)", source=r"on_torch.py:\d+",
+                                 lacks="(is not in|has not called)", is_installed=True),
+            "gloo_stacks": Column("gloo_stacks", "torch, gloo by stacks", script("on_torch.py", python), ("gloo",), limit=3,
+                                  operations=OF_TORCH_STACKS, source=r"on_torch.py:\d+", lacks="(is not in|has not called)"),
         }
     return {
         "native": Column("native", "native job", ("job.toml",), operations={"barrier": (r"[a-z_]+ \d+", r"\(.*?\)")},

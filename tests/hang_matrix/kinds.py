@@ -12,16 +12,16 @@ What is said is a regular expression in which these stand for what the program's
 """
 import dataclasses
 
-EVERYWHERE = "dtrain", "mpi", "mpi4py", "torch_dtrain", "torch_gloo", "paddle"
+EVERYWHERE = "dtrain", "mpi", "mpi4py", "torch_dtrain", "torch_gloo", "gloo_stacks", "paddle"
 OF_PYTHON = tuple(name for name in EVERYWHERE if name != "mpi")
 OF_MPI = "mpi", "mpi4py"
-OF_TORCH = "torch_dtrain", "torch_gloo"
+OF_TORCH = "torch_dtrain", "torch_gloo", "gloo_stacks"
 #: It plays nothing by itself: what stops it comes from outside.
 NATIVE = "native",
 #: Whose operations are known: without that a rank that computes is not taken for one that hangs.
 RECORDED = "dtrain", "mpi", "mpi4py", "torch_dtrain"
 #: Where ranks are known by their stacks alone.
-OF_STACKS = "torch_gloo", "paddle"
+OF_STACKS = "gloo_stacks", "paddle"
 
 LATE = "<2> <lacks> <barrier>: it "
 #: Whether it will call the other one later nobody can know yet.
@@ -120,7 +120,7 @@ KINDS = [
          said_by_stacks="<2> is in <make_group>, where the others are not",
          # It begins with a barrier, which is the one that the others call.
          except_in={"dtrain": r"<2> has not called <broadcast>: it \w+ in Ranks.make_group .*, after <barrier>",
-                    "torch_dtrain": LATE + r"\w+ in Ranks.make_group "}),
+                    "torch_dtrain": LATE + r"\w+ in Ranks.make_group ", "torch_gloo": LATE + r"\w+ in Ranks.make_group "}),
     Kind("other_group", "calls it in another group", "在别的组里调用", "<1> skipped <any_barrier>: it called <pair_barrier>", culprits=(1,),
          said_by_stacks="<1> is in <barrier>, where the others are not"),
     Kind("order_of_groups", "two ranks use two groups in another order", "两个 rank 以不同次序使用两个组",
@@ -134,7 +134,8 @@ KINDS = [
          said_by_stacks=in_another("send")),
     Kind("waits_for_request", "waits for a request that nobody serves", "等没人应答的请求",
          "<2> waits in <irecv>, where it called <barrier> before", said_by_stacks=LATE + r"sleeps in Ranks.wait_for_request",
-         columns=EVERYWHERE[:-1]),  # Paddle's request is not one that waits
+         columns=EVERYWHERE[:-1],  # Paddle's request is not one that waits
+         except_in={"torch_gloo": LATE + r"sleeps in Ranks.wait_for_request"}),  # torch does not record it
     Kind("waits_in_thread", "the same in a thread that the main one waits for", "同上，在主线程所等的线程里",
          "<2> waits in <receive>, where it called <barrier> before", columns=("dtrain", "mpi")),
     Kind("probes", "probes for a message that nobody sends", "探测没人发的消息", "<2> waits in <probe>, where it called <barrier> before",
@@ -148,8 +149,8 @@ KINDS = [
     Kind("ring_of_sends", "a ring of sends that nobody receives", "没人接收的一圈发送",
          "ranks wait for each other: <0> waits in <send> for rank 1; <1> waits in <send> for rank 2; <2> waits in <send> for rank 0",
          culprits=(0, 1, 2), said_by_stacks=r"ranks wait for each other: ranks \[0-2\] wait in <send>"),
-    Kind("link", "the network between the ranks is lost", "rank 之间的网络断了", r"every rank has called MPI_\w+ \d+ .*, and it does not end",
-         culprits=(), columns=(*OF_MPI, "torch_gloo"), held_by="link",
+    Kind("link", "the network between the ranks is lost", "rank 之间的网络断了", r"every rank has called \w+ \d+ .*, and it does not end",
+         culprits=(), columns=(*OF_MPI, "torch_gloo", "gloo_stacks"), held_by="link",
          said_by_stacks=r"every rank is in \w+ at on_torch.py:\d+, and it does not end"),
     # Of some libraries only.
     Kind("does_not_start_sum", "does not start a sum that the others wait for later", "没有启动其他 rank 稍后等待的求和", "<2> <lacks> <isum>: it sleeps",

@@ -255,6 +255,11 @@ TEST(HangDiagnosis, SaysWhereRanksAreWhenNothingTells) {
     EXPECT_EQ(found.cause, Cause::unknown);
     EXPECT_EQ(found.line(), "ranks [0-2]: sleeps in nap (a.py:3)");
     EXPECT_EQ(diagnose_hang({}).line(), "nothing tells where its ranks are");
+    states[1].activity = Activity::is_in_kernel;
+    states[1].file = "/data/batch";
+    const auto kernel = diagnose_hang(states);
+    EXPECT_EQ(kernel.cause, Cause::in_kernel);
+    EXPECT_EQ(kernel.line(), "rank 1 on node0 waits for the system, for /data/batch");
 }
 
 Operation broadcast(std::uint64_t number, int root) {

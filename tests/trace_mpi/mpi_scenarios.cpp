@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <map>
 #include <string>
 #include <thread>
@@ -177,11 +178,33 @@ void many_communicators() {
     }
 }
 
-/// Made behind the library's back, as by a part in Fortran.
+/// The MPI library's own, whatever is loaded in front of it.
+template <class Function>
+Function* behind(const char* name) {
+    Dl_info info{};
+    // What nobody wraps tells where the MPI library is.
+    void* const place = ::dlsym(RTLD_DEFAULT, "PMPI_Get_library_version");
+    check(place != nullptr && ::dladdr(place, &info) != 0, "there is no MPI library");
+    void* const library = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    check(library != nullptr, "the MPI library is not loaded");
+    auto* const function = reinterpret_cast<Function*>(::dlsym(library, name));
+    check(function != nullptr, name);
+    return function;
+}
+
+/// Made behind the library's back.
 void unknown_communicator() {
     MPI_Comm comm = MPI_COMM_NULL;
-    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    behind<decltype(MPI_Comm_dup)>("MPI_Comm_dup")(MPI_COMM_WORLD, &comm);
     MPI_Barrier(comm);
+    behind<decltype(MPI_Comm_free)>("MPI_Comm_free")(&comm);
+}
+
+/// As functions for other languages call them.
+void by_profiling_names() {
+    MPI_Comm comm = MPI_COMM_NULL;
+    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    PMPI_Barrier(comm);
     PMPI_Comm_free(&comm);
 }
 
@@ -269,6 +292,7 @@ int main(int argc, char** argv) {
         {"communicators", communicators},
         {"many_communicators", many_communicators},
         {"unknown_communicator", unknown_communicator},
+        {"by_profiling_names", by_profiling_names},
         {"threads", threads},
         {"killed", killed},
         {"killed_beside_a_busy_thread", killed_beside_a_busy_thread},

@@ -195,6 +195,16 @@ TEST_P(TraceMpiOnRanks, ACommunicatorOfUnknownOriginIsNamedByItsRanks) {
         EXPECT_EQ(logged.calls.at(1).text(), "MPI_Barrier 1 of communicator@" + ranks);
 }
 
+TEST_P(TraceMpiOnRanks, CallsByTheirProfilingNamesAreTheSame) {
+    const auto run = traced_well("by_profiling_names");
+    const auto expected =
+        with_start_and_end({"MPI_Comm_dup 2 of MPI_COMM_WORLD", "MPI_Barrier 1 of MPI_COMM_WORLD/1",
+                            "MPI_Comm_free 2 of MPI_COMM_WORLD/1"},
+                           3);
+    for (const auto& [rank, logged] : run.ranks)
+        EXPECT_THAT(logged.texts(), ElementsAreArray(expected)) << "rank " << rank;
+}
+
 TEST_P(TraceMpiOnRanks, WindowsAndFilesAreGroupsOfTheirOwn) {
     const auto run = traced_well("windows_and_files");
     for (const auto& [rank, logged] : run.ranks)

@@ -43,6 +43,19 @@ TEST_F(IdlenessTest, NothingForTheWholeTimeIsIdle) {
     EXPECT_EQ(idleness_.idle_time(), 9s);
 }
 
+TEST_F(IdlenessTest, WhatNoSampleHasShownIsActivity) {
+    for (int second = 0; second < 9; ++second) sample({});
+    ASSERT_TRUE(idleness_.idle());
+    const auto at = now_ - 2500ms;
+    EXPECT_EQ(idleness_.idle_since(), now_ - 8s);
+    idleness_.note_progress(at);
+    EXPECT_FALSE(idleness_.idle());
+    EXPECT_EQ(first_idle({}, {}), 6) << "8 s after the first sample after that";
+    EXPECT_EQ(idleness_.idle_since(), at + 500ms);
+    idleness_.note_progress(now_ + 1ms);
+    EXPECT_EQ(first_idle({}, {}), 9) << "as if it had just begun";
+}
+
 TEST_F(IdlenessTest, OutputIsActivity) {
     EXPECT_EQ(first_idle({}, {.output = 1}), 0);
 }

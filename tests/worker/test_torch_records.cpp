@@ -5,7 +5,9 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <sched.h>
 #include <string>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -132,26 +134,54 @@ TEST_F(TorchRecords, AProcessThatASignalHasStoppedIsNotAsked) {
     EXPECT_THAT(stacks_of({stopped.pid()}), IsEmpty());
 }
 
-TEST_F(TorchRecords, TheTimeOfAThreadThatAnswersIsKnown) {
-    EXPECT_EQ(time_of_torch_records(folder_.path()), 0ms);
+TEST_F(TorchRecords, AProcessThatADebuggerHoldsIsNotAsked) {
+    Subprocess held({.argv = {"/bin/sleep", "100"}});
+    if (::ptrace(PTRACE_SEIZE, held.pid(), nullptr, nullptr) != 0)
+        GTEST_SKIP() << "here no process may hold another one";
+    ::ptrace(PTRACE_INTERRUPT, held.pid(), nullptr, nullptr);
+    for (int tries = 0; tries < 3000 && !is_in_state(held.pid(), 't'); ++tries)
+        std::this_thread::sleep_for(10ms);
+    const StandIn answers(folder_.path(), held.pid(),
+                          [](int connection) { write_all(connection, answer_with("one")); });
+    EXPECT_THAT(stacks_of({held.pid()}), IsEmpty());
+}
+
+/// On one processor, which it shares with all others that call this.
+void compute_until(const std::stop_token& stop) {
+    cpu_set_t processors;
+    ::sched_getaffinity(0, sizeof processors, &processors);
+    std::size_t one = 0;
+    while (!CPU_ISSET(one, &processors)) ++one;
+    CPU_ZERO(&processors);
+    CPU_SET(one, &processors);
+    ::sched_setaffinity(0, sizeof processors, &processors);
+    while (!stop.stop_requested()) {
+    }
+}
+
+TEST_F(TorchRecords, TheTimesOfAThreadThatAnswersAreKnown) {
+    const auto times = [&] { return times_of_torch_records(folder_.path()); };
+    EXPECT_EQ(times().on_processor, 0ns);
+    std::jthread other(compute_until);
     std::atomic<pid_t> thread = 0;
     std::jthread answers([&](const std::stop_token& stop) {
         thread = ::gettid();
-        while (!stop.stop_requested()) {
-        }
+        compute_until(stop);
     });
     while (thread == 0) std::this_thread::yield();
     const auto name = std::to_string(::getpid()) + "-" + std::to_string(thread) + ".torch";
     make_new_file(folder_ / name);
-    for (int tries = 0; tries < 3000 && time_of_torch_records(folder_.path()) < 50ms; ++tries)
+    for (int tries = 0; tries < 3000 && (times().on_processor < 50ms || times().ready < 20ms); ++tries)
         std::this_thread::sleep_for(10ms);
-    EXPECT_GE(time_of_torch_records(folder_.path()), 50ms);
+    EXPECT_GE(times().on_processor, 50ms);
+    EXPECT_GE(times().ready, 20ms) << "the other one computes there, too";
     answers = {};
-    EXPECT_EQ(time_of_torch_records(folder_.path()), 0ms) << "it has ended";
+    EXPECT_EQ(times().on_processor, 0ns) << "it has ended";
+    EXPECT_EQ(times().ready, 0ns);
 }
 
 TEST_F(TorchRecords, WithoutAFolderNobodyIsAsked) {
-    EXPECT_EQ(time_of_torch_records(""), 0ms);
+    EXPECT_EQ(times_of_torch_records("").on_processor, 0ns);
     EXPECT_THAT(torch_records("", {::getpid()}, 20s), IsEmpty());
     EXPECT_THAT(torch_records(std::string(200, 'x'), {::getpid()}, 20s), IsEmpty())
         << "too long for a socket";

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "trace/rank_ranges.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -69,6 +70,15 @@ std::string hang_reason(const std::vector<Event>& hung, const trace::HangDiagnos
 
 std::string hang_warning(const std::vector<Event>& hung, const trace::HangDiagnosis& diagnosis) {
     return "the job hangs: " + what_is_known(hung, diagnosis);
+}
+
+std::string slow_stop_warning(const std::vector<Event>& hung, const trace::HangDiagnosis& diagnosis,
+                              const std::vector<int>& left) {
+    constexpr std::size_t shortest_run = 3;
+    return fmt::format("{}; the job is being stopped, and {} {} not ended yet", hang_warning(hung, diagnosis),
+                       left.size() == 1 ? fmt::format("rank {}", left.front())
+                                        : fmt::format("ranks [{}]", trace::rank_ranges(left, shortest_run)),
+                       left.size() == 1 ? "has" : "have");
 }
 
 std::string hang_sign(const std::vector<Event>& hung) {

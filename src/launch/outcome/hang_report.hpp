@@ -36,6 +36,11 @@ std::string hang_reason(const std::vector<cluster::Event>& hung, const trace::Ha
 /// The same of a job that goes on. Pure.
 std::string hang_warning(const std::vector<cluster::Event>& hung, const trace::HangDiagnosis& diagnosis);
 
+/// The same of a job that is being stopped, which takes long. Pure.
+/// @param left ranks that have not ended
+std::string slow_stop_warning(const std::vector<cluster::Event>& hung, const trace::HangDiagnosis& diagnosis,
+                              const std::vector<int>& left);
+
 /// What shows that it hung: "no rank that was left printed anything or used the processor for 30.0 s". Pure.
 std::string hang_sign(const std::vector<cluster::Event>& hung);
 

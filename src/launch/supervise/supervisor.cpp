@@ -17,6 +17,7 @@ constexpr milliseconds max_start{3000};       // for all workers to start after 
 constexpr milliseconds engine_cleanup{3000};  // time that mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_loss_checks{1000};
 constexpr milliseconds max_wait_for_states{5000};
+constexpr milliseconds short_stop{2000};  // afterwards nobody shall wait for the report to know why
 
 /// The signal for a command that the backend forwards to its ranks.
 int signal_of(const Command& command) {
@@ -62,6 +63,7 @@ std::vector<Action> Supervisor::step(JobState& job, const Requests& asked, TimeP
         actions_.emplace_back(SignalBackend{limits_.at_once});
         go_on(Phase::killing, engine_cleanup, now);
     }
+    report_slow_stop(job, now);
     switch (phase_) {
         case Phase::running:
             decide_while_running(job, asked, now);
@@ -114,7 +116,17 @@ void Supervisor::take_hang(JobState& job, std::vector<cluster::Event> hung, Time
         return;
     }
     hung_ = std::move(hung);
+    report_stop_at_ = now + short_stop;
     stop_programs(job, now);
+}
+
+void Supervisor::report_slow_stop(const JobState& job, TimePoint now) {
+    if (!report_stop_at_ || now < *report_stop_at_) return;
+    report_stop_at_.reset();
+    std::vector<int> left;
+    for (int rank = 0; rank < job.size(); ++rank)
+        if (job.start_of(rank) && !job.end_of(rank)) left.push_back(rank);
+    if (!left.empty()) actions_.emplace_back(ReportSlowStop{.hung = hung_, .left = std::move(left)});
 }
 
 void Supervisor::note_no_hang(TimePoint now) {
@@ -177,6 +189,7 @@ std::optional<TimePoint> Supervisor::next_step(const JobState& job, TimePoint no
     if (!held_signals_.empty()) also_at(hold_until_);
     if (!last_heard_.empty() && !deadline_) also_at(now + between_loss_checks);
     if (limits_.by_lines) also_at(next_keepalive_);
+    if (report_stop_at_) also_at(*report_stop_at_);
     if (hangs_since_ && !hang_reported_ && phase_ == Phase::running)
         also_at(std::max(now, *hangs_since_ + max_wait_for_states));
     return next;

@@ -66,7 +66,14 @@ struct ReportEndOfHang {
     std::chrono::milliseconds lasted{0};  ///< since it was reported
     friend bool operator==(const ReportEndOfHang&, const ReportEndOfHang&) = default;
 };
-using Action = std::variant<SignalBackend, WriteCommand, WriteKeepalive, ReportHang, ReportEndOfHang>;
+/// The job is stopped because it hung, and that takes long.
+struct ReportSlowStop {
+    std::vector<cluster::Event> hung;  ///< as in ReportHang
+    std::vector<int> left;             ///< ranks that have not ended
+    friend bool operator==(const ReportSlowStop&, const ReportSlowStop&) = default;
+};
+using Action =
+    std::variant<SignalBackend, WriteCommand, WriteKeepalive, ReportHang, ReportEndOfHang, ReportSlowStop>;
 
 /// Decides what happens to a running job. Every phase but the first has a deadline, after which the next,
 /// more forceful one follows.
@@ -109,6 +116,7 @@ class Supervisor {
     void note_no_hang(TimePoint now);
     void take_hang(JobState& job, std::vector<cluster::Event> hung, TimePoint now);
     void stop_programs(JobState& job, TimePoint now);
+    void report_slow_stop(const JobState& job, TimePoint now);
     void let_leave(TimePoint now);
     void go_on(Phase phase, std::chrono::milliseconds limit, TimePoint now);
     bool late(TimePoint now) const { return deadline_ && now >= *deadline_; }
@@ -118,7 +126,8 @@ class Supervisor {
     bool killed_at_once_ = false;
     std::vector<cluster::Event> hung_;
     std::optional<TimePoint> hang_reported_;
-    std::optional<TimePoint> hangs_since_;  ///< as far as its launcher knows
+    std::optional<TimePoint> hangs_since_;     ///< as far as its launcher knows
+    std::optional<TimePoint> report_stop_at_;  ///< of a job that hung, if it has not ended by then
     std::optional<LostNode> lost_;
     std::vector<Action> actions_;          ///< for the next step
     std::map<int, TimePoint> last_heard_;  ///< for the ranks that send heartbeats

@@ -144,6 +144,10 @@ class Watch {
         result_.reported_hangs.back().seconds = seconds;
         log_warning("the job goes on, {:.1f} s after it was said to hang", seconds);
     }
+    void operator()(const ReportSlowStop& report) {
+        status_.clear();
+        log_warning("{}", slow_stop_warning(report.hung, diagnose(result_.job, report.hung), report.left));
+    }
     void operator()(const WriteKeepalive&) {
         write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));
     }

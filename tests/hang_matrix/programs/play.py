@@ -76,9 +76,10 @@ def communicates(ranks):
 
 
 def play_phases(ranks):
-    """A healthy run: one rank after the other is busy with something, while the others wait for it."""
+    """A healthy run: one rank after the other is busy with something, while the others wait for it. Before that more than 100
+    operations end, so that a learned limit is short."""
     for rank, phase in ((0, healthy.evaluate), (0, healthy.save_checkpoint), (1, healthy.next_batch), (2, healthy.compiler)):
-        for _ in range(20):
+        for _ in range(40):
             calls_of_step(ranks)
         if ranks.rank == rank:
             phase()

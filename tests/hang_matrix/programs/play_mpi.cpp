@@ -16,6 +16,7 @@
 #include <mpi.h>
 
 #include "blocked.hpp"
+#include "healthy.hpp"
 
 namespace {
 
@@ -197,6 +198,14 @@ bool is_culprit() {
     return rank == 2;
 }
 
+void play_phases(Ranks& ranks) {
+    for (const auto& phase : healthy::phases()) {
+        for (int step = 0; step < 40; ++step) calls_of_step(ranks, "");
+        if (rank == phase.rank) phase.run();
+        ranks.barrier();
+    }
+}
+
 void play(Ranks& ranks) {
     const bool calls_others = is_one_of(
         {"skips", "reorders", "exception", "other_count", "other_type", "other_root", "other_operation"});
@@ -239,6 +248,9 @@ int main(int argc, char** argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     Ranks ranks;
-    play(ranks);
+    if (kind == "healthy")
+        play_phases(ranks);
+    else
+        play(ranks);
     MPI_Finalize();
 }

@@ -235,6 +235,33 @@ TEST(Supervisor, RanksThatDoNotTellWhatTheyDoAreNotWaitedForLong) {
     EXPECT_THAT(run.after(1s), ElementsAre(stop));
 }
 
+TEST(Supervisor, AHangIsToldWhileTheJobIsStoppedIfThatTakesLong) {
+    auto limits = by_signals;
+    limits.hang_timeout = 5s;
+    for (const bool ends_soon : {false, true}) {
+        Supervised run(limits, 3);
+        run.started();
+        for (const int rank : {0, 1, 2})
+            for (const auto kind : {Kind::state, Kind::idle})
+                run.job.take(
+                    {.kind = kind, .rank = rank, .host = "n1", .time_us = 60'000'000, .state = "{}"});
+        EXPECT_THAT(run.after(1ms), ElementsAre(stop));
+        EXPECT_EQ(run.sleeps(), 2s);
+        run.with(Kind::stopped, 1);
+        if (ends_soon) run.with(Kind::stopped, 0).with(Kind::stopped, 2);
+        const auto actions = run.after(2s);
+        if (ends_soon) {
+            EXPECT_THAT(actions, ElementsAre(leave));
+            continue;
+        }
+        ASSERT_THAT(actions, testing::SizeIs(1));
+        EXPECT_THAT(std::get<ReportSlowStop>(actions[0]).left, ElementsAre(0, 2));
+        EXPECT_EQ(std::get<ReportSlowStop>(actions[0]).hung.size(), 3U);
+        EXPECT_EQ(run.sleeps(), 11s) << "the programs' grace and a margin";
+        EXPECT_THAT(run.after(5s), IsEmpty()) << "once";
+    }
+}
+
 TEST(Supervisor, AHangIsReportedOnceUntilTheJobGoesOn) {
     auto limits = by_signals;
     limits.hang_timeout = 5s;

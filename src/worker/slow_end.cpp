@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/slow_end.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files.hpp"
+#include "base/process_tree.hpp"
+#include "base/text.hpp"
+#include "worker/held_process.hpp"
+
+namespace dtrain::worker {
+namespace {
+
+constexpr std::chrono::milliseconds time_to_end{1'000};  // of what gets SIGKILL
+constexpr std::size_t max_told = 3;
+
+std::string sentence_of(pid_t pid) {
+    const auto name = std::string(trimmed(read_file(fmt::format("/proc/{}/comm", pid)).value_or("")));
+    const auto why = why_no_signal_ends(pid);
+    return fmt::format("process {}{} has not ended {:.0f} s after SIGKILL{}", pid,
+                       name.empty() ? "" : " (" + name + ")",
+                       std::chrono::duration<double>(time_to_end).count(), why.empty() ? "" : ": " + why);
+}
+
+/// A zombie whose threads have not ended, either.
+bool has_ended(pid_t pid) {
+    const auto stat = stat_of(pid);
+    return !stat || (stat->ended && thread_in_kernel(pid) == 0);
+}
+
+}  // namespace
+
+void SlowEnd::begin(std::chrono::milliseconds grace, Clock::time_point now) {
+    if (!tell_at_) tell_at_ = now + grace + time_to_end;
+}
+
+int SlowEnd::ms_to_telling(Clock::time_point now) const {
+    if (!tell_at_ || has_told_) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*tell_at_ - now).count();
+    return static_cast<int>(std::max<long>(0, left));
+}
+
+std::string SlowEnd::told(pid_t guard, Clock::time_point now) {
+    if (!tell_at_ || has_told_ || now < *tell_at_) return {};
+    has_told_ = true;
+    auto left = descendants_of(guard);
+    std::erase_if(left, has_ended);
+    std::vector<std::string> sentences;
+    for (const auto pid : left) {
+        if (sentences.size() == max_told) {
+            sentences.push_back(fmt::format("and {} more", left.size() - max_told));
+            break;
+        }
+        sentences.push_back(sentence_of(pid));
+    }
+    return join(sentences, "; ");
+}
+
+}  // namespace dtrain::worker
