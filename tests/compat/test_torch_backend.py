@@ -15,7 +15,7 @@ from conftest import SCRIPTS, jobs
 RUN = jobs.BUILD / "src" / "bin" / "dtrain-run"
 ENVIRONMENT = {"PYTHONPATH": jobs.ROOT / "python", "DTRAIN_LIBRARY": jobs.BUILD / "src/libdtrain.so", "CUDA_VISIBLE_DEVICES": "",
                "OMP_NUM_THREADS": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-OPERATIONS = ["averages", "all_types", "bools", "uneven", "in_place", "strided", "works", "any_source", "coalesced", "groups",
+OPERATIONS = ["averages", "all_types", "bools", "uneven", "in_place", "strided", "several", "works", "any_source", "coalesced", "groups",
               "sparse", "monitored", "refused"]
 TRAININGS = ["ddp", "ddp_small_buckets", "ddp_static_graph", "ddp_gradient_as_bucket_view", "ddp_accumulates", "ddp_join",
              "ddp_compressed", "zero_optimizer", "fsdp2", "dtensor", "functional_collectives", "batch_norm", "checkpoint"]
@@ -117,6 +117,34 @@ def test_a_rank_that_dies_under_dtrain_run_is_the_cause(start, job):
     done = start("dtrain-run", 2, script)
     assert done.returncode == 128 + signal.SIGKILL, done.stderr
     assert "rank 1" in done.stderr and "SIGKILL" in done.stderr
+
+
+DIFFERS = """import sys
+import torch, torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+import dtrain.torch
+dist.init_process_group("dtrain")
+rank, kind = dist.get_rank(), sys.argv[1]
+unused = {"find_unused_parameters": True} if kind == "looks_for_unused" and rank == 1 else {}
+layers = torch.nn.Sequential(*[torch.nn.Linear(300, 300) for _ in range(4)])
+model = torch.nn.parallel.DistributedDataParallel(layers, bucket_cap_mb=0.3, **unused)
+if kind == "compresses" and rank == 1:
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+try:
+    model(torch.ones(2, 300)).sum().backward()
+except RuntimeError as error:
+    print(f"rank {rank} seen: {error}", flush=True)
+"""
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "dtrain-run"])
+@pytest.mark.parametrize("kind, other", [("looks_for_unused", "300 float32"), ("compresses", "361200 float16")])
+def test_ranks_that_differ_in_a_backward_pass_are_named(start, job, launcher, kind, other):
+    done = start(launcher, 2, job.script("differs.py", DIFFERS), kind)
+    for rank in range(2):
+        assert re.search(rf"rank {rank} seen: ranks differ in operation \d+: rank 0 calls allreduce \(sum\) of 361200 float32, rank 1 "
+                         rf"calls allreduce \(sum\) of {other}$", done.stdout, re.M), done.stdout + done.stderr
+    assert "SIGSEGV" not in done.stderr, done.stderr
 
 
 def test_several_nodes_under_torchrun_are_one_line(torch, job):

@@ -9,17 +9,17 @@ from datetime import timedelta
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import torch
-from torch._C._distributed_c10d import AllreduceOptions, ProcessGroup, ReduceOp, Work
+from torch._C._distributed_c10d import AllreduceOptions, Backend, ProcessGroup, ReduceOp, Work
 from torch.distributed.distributed_c10d import _world
 
-from .._errors import DtrainError
+from .._errors import DtrainError, UsageError
 from .._library import library
 from .._source import note_source
 from ._monitored import monitored_barrier
 from ._sparse import all_reduce_sparse
-from ._tensors import (REDUCIBLE, bytes_of, check_is_here, check_same_type, copying_back, in_memory, in_one_piece, joined,
-                       only, overlap, reduction_of, split, type_and_reduction)
-from ._works import TURN, UnderWay, completed, finish_all, keep_for_ever
+from ._tensors import (REDUCIBLE, apart, bytes_of, check_alike, check_is_here, check_root, check_same_layout, check_same_type, combined,
+                       copying_back, in_memory, in_one_piece, joined, only, overlap, reduction_of, split, type_and_reduction)
+from ._works import TURN, UnderWay, completed, finish_all, keep_for_ever, under_way
 
 _MAX_TAG = 32767
 _SUM = ReduceOp.SUM
@@ -34,12 +34,22 @@ def _sizes(values: Sequence[int]) -> Any:
 
 def _check_equal(what: str, actual: int, wanted: int, why: str) -> None:
     if actual != wanted:
-        raise ValueError(f"{what}: {actual} elements where {wanted} are needed: {why}")
+        raise UsageError(f"{what}: {actual} elements where {wanted} are needed: {why}")
 
 
-def _root_of(opts: Any) -> int:
+def _root_of(opts: Any, ranks: int, what: str) -> int:
     """The rank that sends or receives, of torch's options or as a number."""
-    return opts if isinstance(opts, int) else 0 if opts is None else int(opts.rootRank)
+    root = opts if isinstance(opts, int) else 0 if opts is None else int(opts.rootRank)
+    check_root(root, ranks, what)
+    return root
+
+
+def _check_root_tensor(opts: Any, count: int, what: str) -> int:
+    """Which of the tensors of a process the root sends."""
+    index = int(getattr(opts, "rootTensor", 0))
+    if not 0 <= index < count:
+        raise UsageError(f"{what}: invalid root tensor {index}; {count} tensors were passed")
+    return index
 
 
 def _splits(sizes: Sequence[int], tensor: torch.Tensor, ranks: int, what: str) -> List[int]:
@@ -48,10 +58,10 @@ def _splits(sizes: Sequence[int], tensor: torch.Tensor, ranks: int, what: str) -
     row = bytes_of(tensor) // rows if rows else 0
     if not sizes:
         if rows % ranks:
-            raise ValueError(f"{what}: the first dimension is {rows}, which {ranks} ranks do not divide: name the split sizes")
+            raise UsageError(f"{what}: the first dimension is {rows}, which {ranks} ranks do not divide: name the split sizes")
         return [rows // ranks * row] * ranks
     if len(sizes) != ranks or sum(sizes) != rows:
-        raise ValueError(f"{what}: the split sizes {list(sizes)} are {len(sizes)} and add up to {sum(sizes)}; the group has "
+        raise UsageError(f"{what}: the split sizes {list(sizes)} are {len(sizes)} and add up to {sum(sizes)}; the group has "
                          f"{ranks} ranks, and the first dimension is {rows}")
     return [size * row for size in sizes]
 
@@ -69,6 +79,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         self._sequence = self._monitored = 0
         self._library = library()
         self._together: Optional[List[Work]] = None
+        self.options = Backend.Options("dtrain", timeout)
         self.set_timeout(timeout)
 
     # What torch asks of a group
@@ -139,6 +150,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         with TURN:
             if self._library.comm_set_timeout(self._handle, timeout.total_seconds()):
                 self._library.raise_last_error()
+        self.options._timeout = timeout  # pylint: disable=protected-access
 
     _set_default_timeout = set_timeout
 
@@ -190,11 +202,16 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         work = UnderWay().begin(self._handle, requests[0], results, (keeps, results)).with_more(requests[1:], finish)
         return self._started(work, opts)
 
-    def _for_each_rank(self, tensors: Any, dtype: torch.dtype, what: str) -> List[torch.Tensor]:
-        """The tensors for each rank, of a list of them or a list of one such list."""
-        found = list(tensors[0]) if isinstance(tensors[0], (list, tuple)) else list(tensors)
+    def _for_each_rank(self, tensors: Any, dtype: torch.dtype, what: str, which: str) -> List[torch.Tensor]:
+        """The tensors for each rank, of a list of them or a list of one such list. @param which input or output"""
+        lists = tensors if len(tensors) == 0 or isinstance(tensors[0], (list, tuple)) else [tensors]
+        if len(lists) != 1:
+            raise UsageError(f"{what} requires a single-element {which} list, that of a tensor for each of {self._ranks} ranks: it "
+                             f"has {len(lists)}")
+        found = list(lists[0])
         if len(found) != self._ranks:
-            raise ValueError(f"{what}: the list has {len(found)} tensors, and the group has {self._ranks} ranks")
+            raise UsageError(f"{what}: Incorrect {which} list size {len(found)}. {which.capitalize()} list size should be {self._ranks}, "
+                             "the number of ranks")
         check_same_type(found, dtype, what)
         return found
 
@@ -222,18 +239,24 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
 
     # Collective operations
 
-    def broadcast(self, tensors: Any, opts: Any = None, timeout: Any = None) -> Work:
-        """@param opts BroadcastOptions, or the rank that sends"""
+    def broadcast(self, tensors: Any, opts: Any = None, timeout: Any = None, root: Any = None) -> Work:
+        """@param tensors one; of several, each gets the one that BroadcastOptions.rootTensor says
+        @param opts BroadcastOptions, or the rank that sends"""
         del timeout
-        tensor = only(tensors, "broadcast")
-        root = _root_of(opts)
-        memory = in_memory(tensor, "broadcast")
-        finish = copying_back((tensor, memory)) if root != self._rank else None
+        what = "broadcast"
+        root = _root_of(opts if root is None else root, self._ranks, what)
+        all_of_them = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        chosen = _check_root_tensor(opts, len(all_of_them), what)
+        if len(all_of_them) > 1:
+            check_alike(all_of_them, what)
+        memory = in_memory(all_of_them[chosen], what)
+        sent = all_of_them[chosen] if root == self._rank else memory
+        finish = copying_back(*((tensor, memory) for tensor in all_of_them if tensor is not sent))
         call = (self._library.broadcast, (memory.data_ptr(), bytes_of(memory), root))
-        return self._start([call], opts, [tensor], (memory,), finish)
+        return self._start([call], opts, all_of_them, (memory,), finish)
 
-    def allreduce(self, tensors: Any, opts: Any = None, timeout: Any = None) -> Work:
-        """@param opts AllreduceOptions, or a ReduceOp"""
+    def allreduce(self, tensors: Any, opts: Any = None, timeout: Any = None, op: Any = None) -> Work:
+        """@param tensors one; several are reduced to one, which each of them gets @param opts AllreduceOptions, or a ReduceOp"""
         del timeout
         if type(tensors) is list and len(tensors) == 1 and type(opts) is AllreduceOptions:  # what DDP and dist.all_reduce() pass
             tensor = tensors[0]
@@ -247,24 +270,40 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
                                                 addressof(request)):
                         self._library.raise_last_error()
                 return self._started(UnderWay().begin(self._handle, request, tensors, tensor), opts)
-        tensor = only(tensors, "all_reduce")
-        operation = ReduceOp.SUM if opts is None else getattr(opts, "reduceOp", opts)
-        return self._all_reduce([tensor], operation, opts, "all_reduce")
+        what = "all_reduce"
+        all_of_them = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        check_alike(all_of_them, what)
+        operation = op if op is not None else ReduceOp.SUM if opts is None else getattr(opts, "reduceOp", opts)
+        if all_of_them[0].layout is torch.sparse_coo:
+            all_reduce_sparse(all_of_them, reduction_of(operation, what), self._ranks, self._gathered, what)
+            return completed(all_of_them)
+        if len(all_of_them) == 1:
+            return self._all_reduce(all_of_them, operation, opts, what)
+        for tensor in all_of_them:
+            check_is_here(tensor, what)
+        reduction = reduction_of(operation, what)
+        total = combined(all_of_them, reduction, what)
+        kind, how = type_and_reduction(total, reduction, what)
+        call = (self._library.all_reduce, (total.data_ptr(), total.numel(), kind, how))
+        return self._start([call], opts, all_of_them, (total,), copying_back(*((tensor, total) for tensor in all_of_them)))
 
     def allreduce_coalesced(self, tensors: Sequence[torch.Tensor], opts: Any = None) -> Work:
         """All-reduces of several tensors."""
         operation = ReduceOp.SUM if opts is None else opts.reduceOp
-        return self._all_reduce(tensors, operation, opts, "all_reduce_coalesced")
+        what = "all_reduce_coalesced"
+        if not tensors:
+            raise UsageError(f"{what} requires non-empty tensor list: none was passed")
+        check_same_layout(tensors, what)
+        if tensors[0].layout is not torch.strided:
+            raise UsageError(f"{what}: unsupported layout {tensors[0].layout}; all_reduce() takes sparse tensors")
+        if len({tensor.dtype for tensor in tensors}) > 1:
+            raise UsageError(f"{what}: tensors must all have the same type: {', '.join(str(tensor.dtype) for tensor in tensors)}")
+        return self._all_reduce(tensors, operation, opts, what)
 
     def _all_reduce(self, tensors: Sequence[torch.Tensor], operation: Any, opts: Any, what: str) -> Work:
         reduction = reduction_of(operation, what)
-        if any(tensor.layout is torch.sparse_coo for tensor in tensors):
-            for tensor in tensors:
-                all_reduce_sparse(tensor, reduction, self._ranks, self._gathered, what)
-            return completed(tensors)
         calls, pairs = [], []
-        for tensor in tensors:
-            memory = in_memory(tensor, what)
+        for tensor, memory in zip(tensors, apart([in_memory(tensor, what) for tensor in tensors])):
             kind, how = type_and_reduction(tensor, reduction, what)
             calls.append((self._library.all_reduce, (memory.data_ptr(), memory.numel(), kind, how)))
             pairs.append((tensor, memory))
@@ -277,13 +316,14 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         self.allgather([all_of_them], [tensor]).wait()
         return all_of_them
 
-    def reduce(self, tensors: Any, opts: Any = None, operation: Any = None, timeout: Any = None) -> Work:
+    def reduce(self, tensors: Any, opts: Any = None, op: Any = None, timeout: Any = None, root: Any = None) -> Work:
         """@param opts ReduceOptions, or the rank that receives and then the operation"""
         del timeout
+        root = _root_of(opts if root is None else root, self._ranks, "reduce")
+        if not isinstance(tensors, torch.Tensor):
+            _check_root_tensor(opts, len(tensors), "reduce")
         tensor = only(tensors, "reduce")
-        root = _root_of(opts)
-        if operation is None:
-            operation = getattr(opts, "reduceOp", ReduceOp.SUM)
+        operation = getattr(opts, "reduceOp", ReduceOp.SUM) if op is None else op
         kind, how = type_and_reduction(tensor, reduction_of(operation, "reduce"), "reduce")
         check_is_here(tensor, "reduce")
         if root == self._rank:
@@ -298,12 +338,24 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """@param outputs a tensor for each rank, in a list of one"""
         del timeout
         what = "all_gather"
-        mine = in_memory(only(inputs, what), what)
-        all_of_them = self._for_each_rank(outputs, mine.dtype, what)
+        if isinstance(inputs, torch.Tensor):
+            outputs, inputs = [outputs], [inputs]
+        if len(inputs) == 0:
+            raise UsageError(f"{what} requires non-empty input tensor list: none was passed")
+        if len(outputs) != len(inputs):
+            raise UsageError(f"{what} requires input/output tensor lists to have the same length: {len(inputs)} and {len(outputs)}")
+        for index, of_ranks in enumerate(outputs):
+            if len(of_ranks) != len(inputs) * self._ranks:
+                raise UsageError(f"{what}: invalid output tensor list at index {index} (expected length {len(inputs) * self._ranks}, got "
+                                 f"{len(of_ranks)}): it has a tensor for each of {self._ranks} ranks")
+            check_same_type(of_ranks, inputs[0].dtype, what)
+        if len(inputs) > 1:
+            return self._all_gather_several(outputs, inputs, opts)
+        mine = in_memory(inputs[0], what)
+        all_of_them = list(outputs[0])
         for tensor in all_of_them:
             check_is_here(tensor, what)
-        _check_equal(what, all_of_them[self._rank].numel(), mine.numel(), "the tensor of this rank in the list is as long as "
-                     "what it sends")
+        self._check_own(all_of_them, mine, what)
         lengths = [bytes_of(tensor) for tensor in all_of_them]
         address, finish, target = in_one_piece(all_of_them), None, None
         if address is None or any(overlap(tensor, mine) for tensor in all_of_them):
@@ -318,6 +370,22 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         else:
             call = (self._library.all_gather_uneven, (mine.data_ptr(), _sizes(lengths), address))
         return self._start([call], opts, all_of_them, (mine, target), finish)
+
+    def _all_gather_several(self, outputs: Any, inputs: Sequence[torch.Tensor], opts: Any) -> Work:
+        """Each of the lists gets the tensors of all ranks: those of rank 0, and so on."""
+        what = "all_gather"
+        check_alike(inputs, what)
+        for of_ranks in outputs:
+            check_alike([inputs[0], *of_ranks], what)
+        mine = joined(inputs)
+        target = mine.new_empty(mine.numel() * self._ranks)
+
+        def finish() -> None:
+            for of_ranks in outputs:
+                split(target, list(of_ranks))
+
+        call = (self._library.all_gather, (mine.data_ptr(), bytes_of(mine), target.data_ptr()))
+        return self._start([call], opts, outputs, (mine, target), finish)
 
     def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> Work:
         """all_gather_into_tensor()"""
@@ -335,6 +403,17 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def allgather_coalesced(self, outputs: Sequence[Sequence[torch.Tensor]], inputs: Sequence[torch.Tensor],
                             opts: Any = None) -> Work:
         """allgather() of several tensors. @param outputs a list for each rank, with a tensor for each input"""
+        what = "all_gather_coalesced"
+        if len(outputs) != self._ranks:
+            raise UsageError(f"{what}: output lists should be equal to world size: there are {len(outputs)}, and {self._ranks} ranks")
+        for of_rank in outputs:
+            if len(of_rank) != len(inputs):
+                raise UsageError(f"{what}: invalid output size: a list has {len(of_rank)} tensors, and {len(inputs)} are sent")
+            for i, (output, tensor) in enumerate(zip(of_rank, inputs)):
+                if output.numel() != tensor.numel():
+                    raise UsageError(f"{what}: invalid size of output tensor at index {i}: {list(output.shape)} and {list(tensor.shape)}")
+                if output.dtype is not tensor.dtype:
+                    raise UsageError(f"{what}: invalid tensor type at index {i}: {output.dtype} and {tensor.dtype}")
         works = [self.allgather([[of_rank[i] for of_rank in outputs]], [tensor]) for i, tensor in enumerate(inputs)]
         del opts
         for work in works:
@@ -361,8 +440,8 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         """@param inputs a tensor for each rank, in a list of one"""
         del timeout
         what = "reduce_scatter"
-        output = only(outputs, what)
-        blocks = self._for_each_rank(inputs, output.dtype, what)
+        output = only(outputs, what, "output ")
+        blocks = self._for_each_rank(inputs, output.dtype, what, "input")
         for block in blocks:
             check_is_here(block, what)
         _check_equal(what, output.numel(), blocks[self._rank].numel(), "the output is as long as the tensor of this rank in "
@@ -437,7 +516,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         what = "all_to_all"
         for tensors in (outputs, inputs):
             if len(tensors) != self._ranks:
-                raise ValueError(f"{what}: a list has {len(tensors)} tensors, and the group has {self._ranks} ranks")
+                raise UsageError(f"{what}: a list has {len(tensors)} tensors, and the group has {self._ranks} ranks")
             check_same_type(tensors, inputs[0].dtype, what)
             for tensor in tensors:
                 check_is_here(tensor, what)
@@ -447,18 +526,26 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
                                                   target.data_ptr(), _sizes([bytes_of(tensor) for tensor in outputs])))
         return self._start([call], opts, outputs, (mine, target), lambda: split(target, list(outputs)))
 
-    def gather(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None) -> Work:
+    def _check_own(self, of_ranks: Sequence[torch.Tensor], mine: torch.Tensor, what: str) -> None:
+        """What a root exchanges with itself has one length."""
+        if of_ranks[self._rank].numel() != mine.numel():
+            raise UsageError(f"{what}: invalid tensor size at index {self._rank}: the tensor for this rank in the list has "
+                             f"{of_ranks[self._rank].numel()} elements, and the other one {mine.numel()}")
+
+    def gather(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None, root: Any = None) -> Work:
         """@param outputs on the rank that receives: a tensor for each rank, in a list of one; elsewhere empty"""
         del timeout
         what = "gather"
-        mine = in_memory(only(inputs, what), what)
-        root = _root_of(opts)
+        root = _root_of(opts if root is None else root, self._ranks, what)
+        mine = in_memory(only(inputs, what, "input "), what)
         if self._rank != root:
             if len(outputs) and len(outputs[0]):
-                raise ValueError(f"{what}: rank {self._rank} passes tensors for the result, which rank {root} receives")
+                raise UsageError(f"{what} requires empty output on non-root: rank {self._rank} passes tensors for the result, which rank "
+                                 f"{root} receives")
             call = (self._library.gather, (mine.data_ptr(), bytes_of(mine), None, None, root))
             return self._start([call], opts, [], (mine,))
-        all_of_them = self._for_each_rank(outputs, mine.dtype, what)
+        all_of_them = self._for_each_rank(outputs, mine.dtype, what, "output")
+        self._check_own(all_of_them, mine, what)
         target = torch.empty(sum(tensor.numel() for tensor in all_of_them), dtype=mine.dtype)
         lengths = _sizes([bytes_of(tensor) for tensor in all_of_them])
         call = (self._library.gather, (mine.data_ptr(), bytes_of(mine), target.data_ptr(), addressof(lengths), root))
@@ -472,20 +559,21 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
 
     gather_into_tensor = gather_single
 
-    def scatter(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None) -> Work:
+    def scatter(self, outputs: Any, inputs: Any, opts: Any = None, timeout: Any = None, root: Any = None) -> Work:
         """@param inputs on the rank that sends: a tensor for each rank, in a list of one; elsewhere empty"""
         del timeout
         what = "scatter"
-        output = only(outputs, what)
-        root = _root_of(opts)
+        root = _root_of(opts if root is None else root, self._ranks, what)
+        output = only(outputs, what, "output ")
         memory = in_memory(output, what)
         finish = copying_back((output, memory))
         if self._rank != root:
             if len(inputs) and len(inputs[0]):
-                raise ValueError(f"{what}: rank {self._rank} passes tensors to send, and rank {root} sends")
+                raise UsageError(f"{what} requires empty input on non-root: rank {self._rank} passes tensors to send, and rank {root} sends")
             call = (self._library.scatter, (None, None, memory.data_ptr(), bytes_of(memory), root))
             return self._start([call], opts, [output], (memory,), finish)
-        blocks = self._for_each_rank(inputs, output.dtype, what)
+        blocks = self._for_each_rank(inputs, output.dtype, what, "input")
+        self._check_own(blocks, memory, what)
         whole = joined(blocks)
         lengths = _sizes([bytes_of(block) for block in blocks])
         call = (self._library.scatter, (whole.data_ptr(), addressof(lengths), memory.data_ptr(), bytes_of(memory), root))
@@ -494,7 +582,13 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def barrier(self, opts: Any = None, timeout: Any = None) -> Work:
         """Complete when all ranks have entered."""
         del timeout
-        return self._start([(self._library.barrier, ())], opts, [], ())
+        before = [work for work in under_way(self._handle) if work.copies]
+
+        def finish() -> None:
+            for work in before:
+                work.wait()
+
+        return self._start([(self._library.barrier, ())], opts, [], (), finish if before else None)
 
     def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool = False) -> None:
         """A barrier that names the ranks that do not come within the timeout."""
@@ -507,7 +601,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
 
     def _check_tag(self, tag: int, what: str) -> None:
         if not 0 <= tag <= _MAX_TAG:
-            raise ValueError(f"{what}: the tag is {tag}; tags of the back end dtrain are 0 to {_MAX_TAG}")
+            raise UsageError(f"{what}: the tag is {tag}; tags of the back end dtrain are 0 to {_MAX_TAG}")
 
     def send(self, tensors: Any, to: int, tag: int = 0) -> Work:
         """Sends to a rank of the group."""
@@ -521,7 +615,9 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         tensor = only(tensors, "recv")
         memory = in_memory(tensor, "recv")
         call = (self._library.receive, (memory.data_ptr(), bytes_of(memory), source, tag))
-        return self._start([call], None, [tensor], (memory,), copying_back((tensor, memory)))
+        work = self._start([call], None, [tensor], (memory,), copying_back((tensor, memory)))
+        work.is_message = True
+        return work
 
     def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
         """Receives from whichever rank sends first; the work's source_rank() says which."""
@@ -536,6 +632,8 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
                                          addressof(request)):
                 self._library.raise_last_error()
         finish = copying_back((tensor, memory))
-        return UnderWay().begin(self._handle, request, [tensor], (memory, source)).with_more((), finish, source)
+        work = UnderWay().begin(self._handle, request, [tensor], (memory, source)).with_more((), finish, source)
+        work.is_message = True
+        return work
 
     recvAnysource = recv_anysource

@@ -8,6 +8,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import torch
 from torch.distributed import ReduceOp
 
+from .._errors import UsageError
+
 SUM, AVERAGE, MIN, MAX, PRODUCT, BIT_AND, BIT_OR, BIT_XOR = range(8)  # dtrain_reduction
 
 #: dtrain_type by type of the elements; torch has unsigned types of several bytes since 2.3
@@ -24,6 +26,10 @@ _REDUCTIONS = {getattr(ReduceOp.RedOpType, name): number
 #: A bool is a byte of 0 or 1: their sum is "any", their product "all".
 _OF_BOOLS = {SUM: MAX, PRODUCT: MIN, MIN: MIN, MAX: MAX, BIT_AND: BIT_AND, BIT_OR: BIT_OR, BIT_XOR: BIT_XOR}
 
+_COMBINE: Dict[int, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    SUM: torch.add, PRODUCT: torch.mul, MIN: torch.minimum, MAX: torch.maximum, BIT_AND: torch.bitwise_and, BIT_OR: torch.bitwise_or,
+    BIT_XOR: torch.bitwise_xor}
+
 
 def reduction_of(operation: Any, what: str) -> int:
     """dtrain_reduction of a ReduceOp."""
@@ -31,7 +37,7 @@ def reduction_of(operation: Any, what: str) -> int:
     try:
         return _REDUCTIONS[kind]
     except KeyError:
-        raise ValueError(f"{what}: the back end dtrain does not reduce by {kind}; it has SUM, AVG, MIN, MAX, PRODUCT, BAND, "
+        raise UsageError(f"{what}: unsupported reduction operation {kind}; the back end dtrain has SUM, AVG, MIN, MAX, PRODUCT, BAND, "
                          "BOR and BXOR") from None
 
 
@@ -41,23 +47,23 @@ def type_and_reduction(tensor: torch.Tensor, reduction: int, what: str) -> Tuple
     found = REDUCIBLE.get(dtype)
     if found is not None:
         if reduction >= BIT_AND and dtype.is_floating_point:
-            raise ValueError(f"{what}: BAND, BOR and BXOR are for integers and bools, and the tensor has {dtype}")
+            raise UsageError(f"{what}: BAND, BOR and BXOR are for integers and bools, and the tensor has {dtype}")
         return found, reduction
     if dtype is torch.bool:
         if reduction not in _OF_BOOLS:
-            raise ValueError(f"{what}: bools have no average; convert the tensor to float first")
+            raise UsageError(f"{what}: bools have no average; convert the tensor to float first")
         return _UINT8, _OF_BOOLS[reduction]
-    raise ValueError(f"{what}: elements of {dtype} cannot be reduced by the back end dtrain; convert the tensor to a type of "
+    raise UsageError(f"{what}: elements of {dtype} cannot be reduced by the back end dtrain; convert the tensor to a type of "
                      "float or int of at least 8 bits first")
 
 
 def check_is_here(tensor: Any, what: str) -> None:
     """Only strided tensors in host memory."""
     if not tensor.is_cpu:
-        raise ValueError(f"{what}: the tensor is on {tensor.device}, and the back end dtrain moves tensors in host memory: use "
+        raise UsageError(f"{what}: the tensor is on {tensor.device}, and the back end dtrain moves tensors in host memory: use "
                          "nccl for this group (new_group(backend=\"nccl\")), or tensor.cpu()")
     if tensor.layout is not torch.strided:
-        raise ValueError(f"{what}: the tensor has the layout {tensor.layout}, and only strided tensors can be exchanged: use "
+        raise UsageError(f"{what}: the tensor has the layout {tensor.layout}, and only strided tensors can be exchanged: use "
                          "to_dense(), or DDP with sparse=False of the embedding")
 
 
@@ -108,19 +114,67 @@ def joined(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     return torch.cat([tensor.reshape(-1) for tensor in tensors])
 
 
+def apart(tensors: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    """The tensors, each without gaps; of those that share memory one stays what it is, and the others are copies."""
+    out, end = list(tensors), 0
+    if len(out) > 1:
+        for i in sorted(range(len(out)), key=lambda index: out[index].data_ptr()):
+            first, after = out[i].data_ptr(), out[i].data_ptr() + bytes_of(out[i])
+            if first < end:
+                out[i] = out[i].clone()
+            end = max(end, after)
+    return out
+
+
+def combined(tensors: Sequence[torch.Tensor], reduction: int, what: str) -> torch.Tensor:
+    """Several tensors of a process, reduced to a new one."""
+    if reduction not in _COMBINE:
+        raise UsageError(f"{what}: {len(tensors)} tensors of a process have no average; stack them, and average that")
+    total = tensors[0].clone(memory_format=torch.contiguous_format)
+    for tensor in tensors[1:]:
+        total = _COMBINE[reduction](total, tensor)
+    return total
+
+
+def check_root(root: int, ranks: int, what: str) -> None:
+    """A rank of the group."""
+    if not 0 <= root < ranks:
+        raise UsageError(f"{what}: invalid root rank {root}; the group has {ranks} ranks, from 0 on")
+
+
 def check_same_type(tensors: Sequence[torch.Tensor], dtype: torch.dtype, what: str) -> None:
     """All tensors of an operation have elements of one type."""
-    for tensor in tensors:
+    for index, tensor in enumerate(tensors):
         if tensor.dtype is not dtype:
-            raise ValueError(f"{what}: tensors of {dtype} and of {tensor.dtype}; all must have the same type of elements")
+            raise UsageError(f"{what}: invalid tensor type at index {index}: {tensor.dtype} and {dtype}; all tensors must have "
+                             "the same type of elements")
 
 
-def only(tensors: Any, what: str) -> Any:
+def check_same_layout(tensors: Sequence[torch.Tensor], what: str) -> None:
+    """All tensors of an operation are dense, or all are sparse."""
+    for index, tensor in enumerate(tensors):
+        if tensor.layout is not tensors[0].layout:
+            raise UsageError(f"{what}: invalid tensor layout at index {index}: {tensor.layout} and {tensors[0].layout}")
+
+
+def check_alike(tensors: Sequence[torch.Tensor], what: str) -> None:
+    """What is reduced to one tensor, or gets the same values."""
+    if not tensors:
+        raise UsageError(f"{what} requires non-empty tensor list: none was passed")
+    first = tensors[0]
+    check_same_layout(tensors, what)
+    check_same_type(tensors, first.dtype, what)
+    for index, tensor in enumerate(tensors):
+        if tensor.shape != first.shape:
+            raise UsageError(f"{what}: invalid tensor size at index {index}: {list(tensor.shape)} and {list(first.shape)}")
+
+
+def only(tensors: Any, what: str, which: str = "") -> Any:
     """The tensor of a list of one, or the tensor itself: torch's interface is made for several GPUs in a process."""
     if isinstance(tensors, torch.Tensor):
         return tensors
     if len(tensors) != 1:
-        raise ValueError(f"{what}: {len(tensors)} tensors were passed, and a process has one in each operation")
+        raise UsageError(f"{what} requires a single-element {which}tensor list: {len(tensors)} tensors were passed")
     return tensors[0]
 
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, Callable, List, Optional, Sequence
 
 import torch
-from torch._C._distributed_c10d import Work
+from torch._C._distributed_c10d import Work, _create_work_from_future
 
 from .._errors import CommunicatorTimeout, DtrainError
 from .._library import library
@@ -34,64 +34,25 @@ def _as_torch_says(error: Exception) -> Exception:
     return error
 
 
-class Completed(Work):  # type: ignore[misc]  # torch declares it without types of its own
-    """An operation that is complete. Its results are the tensors into which it wrote."""
+def completed(results: Sequence[torch.Tensor]) -> Work:
+    """A work that has these results: one of torch's own, since a work in Python ends before torch's C++ asks it for a future
+    (torch 2.6: DDP with sparse gradients)."""
+    future = torch.futures.Future()
+    future.set_result(list(results))
+    return _create_work_from_future(future)
+
+
+class UnderWay(Work):  # type: ignore[misc]  # torch declares it without types of its own
+    """An operation of libdtrain. Its results are the tensors into which it writes."""
 
     _results: Sequence[torch.Tensor] = ()
     _future: Optional[Any] = None
-
-    def wait(self, timeout: Any = None) -> bool:
-        """True once it is complete."""
-        return True
-
-    def is_completed(self) -> bool:
-        """True if it is complete."""
-        return True
-
-    def is_success(self) -> bool:
-        """True if it is complete and did not fail."""
-        return True
-
-    def exception(self) -> Optional[BaseException]:
-        """Why it failed."""
-        return None
-
-    def synchronize(self) -> None:
-        """As wait()."""
-        self.wait()
-
-    def result(self) -> List[torch.Tensor]:
-        """The tensors that have the result."""
-        self.wait()
-        return list(self._results)
-
-    def get_future(self) -> Any:
-        """A future of result(). Waits: an operation goes on in the thread that waits for it."""
-        if self._future is None:
-            self._future = torch.futures.Future()
-            try:
-                self.wait()
-                self._future.set_result(list(self._results))
-            except Exception as error:  # pylint: disable=broad-exception-caught  # who waits for the future gets it
-                self._future.set_exception(error)
-        return self._future
-
-
-def completed(results: Sequence[torch.Tensor]) -> Completed:
-    """A work that has these results."""
-    work = Completed()
-    work._results = results  # pylint: disable=protected-access
-    return work
-
-
-class UnderWay(Completed):
-    """An operation of libdtrain."""
-
     _error: Optional[BaseException] = None
     _finish: Optional[Callable[[], None]] = None
     _source: Optional[c_int] = None
     _rest: Sequence[c_uint64] = ()
     _keeps: Any = None
+    is_message = False  #: from one rank, and the others do not wait for it
 
     def begin(self, communicator: int, request: c_uint64, results: Sequence[torch.Tensor], keeps: Any) -> UnderWay:
         """@param keeps what the operation uses. (Not __init__: that of Work costs as much again.)"""
@@ -152,13 +113,39 @@ class UnderWay(Completed):
         return True
 
     def is_completed(self) -> bool:
+        """True if it is complete."""
         return self._keeps is None or self._advance(0.0)
 
     def is_success(self) -> bool:
+        """True if it is complete and did not fail."""
         return self._error is None and self.is_completed()
 
     def exception(self) -> Optional[BaseException]:
+        """Why it failed."""
         return self._error
+
+    def synchronize(self) -> None:
+        """As wait()."""
+        self.wait()
+
+    def result(self) -> List[torch.Tensor]:
+        """The tensors that have the result."""
+        self.wait()
+        return list(self._results)
+
+    def get_future(self) -> Any:
+        """A future of result(). Waits: an operation goes on in the thread that waits for it. @throws dtrain.DtrainError where
+        wait() does: an error that Python gives to a future is a value for torch's C++, which DDP takes for tensors and crashes."""
+        if self._future is None:
+            self.wait()
+            self._future = torch.futures.Future()
+            self._future.set_result(list(self._results))
+        return self._future
+
+    @property
+    def copies(self) -> bool:
+        """True if a collective operation writes what comes elsewhere first."""
+        return self._finish is not None and not self.is_message
 
     def source_rank(self) -> int:
         """The rank that sent the message."""
@@ -193,8 +180,12 @@ def _finish_at_exit() -> None:
             work.wait()
 
 
+def under_way(communicator: int) -> List[UnderWay]:
+    """The operations of a communicator that are under way."""
+    return [work for work in _under_way.values() if work._communicator == communicator]  # pylint: disable=protected-access
+
+
 def finish_all(communicator: int) -> None:
     """Waits for all operations of a communicator. Those of others may wait for ranks that are not in this one."""
-    for work in list(_under_way.values()):
-        if work._communicator == communicator:  # pylint: disable=protected-access
-            work.wait()
+    for work in under_way(communicator):
+        work.wait()

@@ -94,4 +94,5 @@ def main():
         print(f"  {name}: {ours[name][0]}\n{ours[name][1]}")
 
 
-main()
+if __name__ == "__main__":
+    main()

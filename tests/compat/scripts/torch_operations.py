@@ -102,6 +102,41 @@ def strided():
     turned = torch.arange(6.0).reshape(2, 3).t() + rank
     dist.broadcast(turned, 0)
     assert turned.tolist() == [[0, 3], [1, 4], [2, 5]]
+    wide = torch.ones(4, 3)
+    dist.all_reduce(wide[:, 1], async_op=True)
+    dist.barrier()  # what was started before is complete, copies included
+    assert wide.tolist() == [[1, size, 1]] * 4
+
+
+def several():
+    """Several tensors of a process in one operation, as torch's groups take them; and a tensor twice in a list."""
+    rank, size = me()
+    world = dist.group.WORLD
+    total = size * (size + 1) // 2
+    pair = [torch.full((3, 2), rank + 1.0).t(), torch.full((2, 3), 10.0)]
+    world.allreduce(pair).wait()
+    assert [tensor.tolist() for tensor in pair] == [[[total + 10.0 * size] * 3] * 2] * 2, pair
+    for operation, wanted in ((dist.ReduceOp.MAX, size + 1), (dist.ReduceOp.MIN, 1), (dist.ReduceOp.BOR, 2 ** (size + 1).bit_length() - 1)):
+        options = dist.AllreduceOptions()
+        options.reduceOp = operation
+        pair = [torch.tensor([rank + 1]), torch.tensor([rank + 2])]
+        assert world.allreduce(pair, options).get_future().wait() == pair == [torch.tensor([wanted])] * 2, (operation, pair)
+    rows = [torch.sparse_coo_tensor([[rank]], [1.0 + i], (size,)) for i in range(2)]
+    world.allreduce(rows).wait()
+    assert [row.to_dense().tolist() for row in rows] == [[3.0] * size] * 2, rows
+    options = dist.BroadcastOptions()
+    options.rootRank, options.rootTensor = size - 1, 1
+    pair = [torch.tensor([2 * rank]), torch.tensor([2 * rank + 1])]
+    world.broadcast(pair, options).wait()
+    assert pair == [torch.tensor([2 * size - 1])] * 2, pair
+    lists = [[torch.zeros(1) for _ in range(2 * size)] for _ in range(2)]
+    world.allgather(lists, [torch.tensor([2.0 * rank]), torch.tensor([2.0 * rank + 1])]).wait()
+    assert lists == [[torch.tensor([float(i)]) for i in range(2 * size)]] * 2, lists
+    same = torch.tensor([rank + 1])
+    longer = torch.arange(4) + rank
+    world.allreduce_coalesced([same, same, longer[:3], longer[1:]]).wait()
+    assert same.item() == total and longer.tolist() == [i * size + total - size for i in range(4)], (same, longer)
+    assert world.options._timeout == timedelta(seconds=60)
 
 
 def works():
@@ -194,7 +229,20 @@ def refused():
     raises(Exception, "", dist.all_gather, [torch.zeros(2)] * size, torch.zeros(3))
     raises(Exception, "split sizes", dist.all_to_all_single, torch.zeros(size), torch.zeros(size), [size + 1] + [0] * (size - 1),
            [1] * size)
-    raises(ValueError, "complex", dist.group.WORLD.allreduce, [torch.zeros(2, dtype=torch.complex64)])
+    world = dist.group.WORLD
+    raises(ValueError, "complex", world.allreduce, [torch.zeros(2, dtype=torch.complex64)])
+    ones = torch.ones(2)
+    for kind in (ValueError, RuntimeError):  # some programs catch the one, some the other
+        raises(kind, f"invalid root rank {size}; the group has {size} ranks", world.broadcast, ones, root=size)
+        raises(kind, "requires non-empty tensor list", world.allreduce, [])
+        raises(kind, "invalid tensor type at index 1: torch.int64 and torch.float32", world.allreduce, [ones, torch.ones(2, dtype=torch.int64)])
+        raises(kind, "invalid tensor size at index 1: [3] and [2]", world.allreduce, [ones, torch.ones(3)])
+        raises(kind, f"expected length {size}, got {size + 1}", world.allgather, [[ones] * (size + 1)], [ones])
+        raises(kind, "unsupported layout", world.allreduce_coalesced, [ones.to_sparse()])
+        raises(kind, "same type: torch.float32, torch.float64", world.allreduce_coalesced, [ones, ones.double()])
+        raises(kind, "no average", world.allreduce, [ones, ones], dist.ReduceOp.AVG)
+        raises(kind, f"Incorrect input list size {size + 1}", world.scatter, [ones], [[ones] * (size + 1)], root=rank)
+        raises(kind, "invalid tensor size", world.gather, [[torch.ones(3)] * size], [ones], root=rank)
 
 
 def sparse():
