@@ -162,7 +162,7 @@ KINDS = [
     Kind("waits_for_key", "waits for a key of the store that nobody sets", "等 store 里没人设的键", "<2> <lacks> <barrier>: it sleeps",
          columns=OF_TORCH),
     Kind("does_not_reduce_gradients", "skips a backward pass (DistributedDataParallel)", "漏掉一次反向传播（DistributedDataParallel）",
-         "<2> (skipped|called|<lacks>|is in <barrier>)", columns=OF_TORCH),
+         "<2> (skipped|called|<lacks>|is in <barrier>)", columns=OF_TORCH, refused_in=OF_DTRAIN),
 ]
 
 
