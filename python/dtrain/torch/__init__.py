@@ -18,15 +18,15 @@ import torch.distributed as dist
 
 from .._torch_records import answer_worker as _answer_worker
 from ._group import Group
-from ._ranks import communicator_of
+from ._ranks import communicator_of, place_in_store
 from ._rendezvous import register as _register_rendezvous
 
 __all__ = ["Group", "register"]
 
 
 def _create(options: Any, _backend_options: Any) -> Group:
-    communicator = communicator_of(options)
-    return Group(options.store, options.group_rank, options.group_size, communicator, options.timeout)
+    place = place_in_store(str(options.group_id))
+    return Group(options.store, place, options.group_rank, options.group_size, communicator_of(options, place), options.timeout)
 
 
 def register() -> None:

@@ -69,9 +69,10 @@ def _splits(sizes: Sequence[int], tensor: torch.Tensor, ranks: int, what: str) -
 class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without types of its own
     """Ranks that exchange tensors in host memory."""
 
-    def __init__(self, store: Any, rank: int, size: int, communicator: int, timeout: timedelta):
+    def __init__(self, store: Any, place: str, rank: int, size: int, communicator: int, timeout: timedelta):
+        """@param place where this group writes in the store"""
         super().__init__(store, rank, size)
-        self._store = store
+        self._store, self._place = store, place
         self._rank = rank
         self._ranks = size
         self._handle = communicator
@@ -593,7 +594,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool = False) -> None:
         """A barrier that names the ranks that do not come within the timeout."""
         self._monitored += 1
-        monitored_barrier(self._store, f"dtrain/monitored/{self._monitored}", self._rank, self._ranks, timeout, wait_all_ranks)
+        monitored_barrier(self._store, f"{self._place}/monitored/{self._monitored}", self._rank, self._ranks, timeout, wait_all_ranks)
 
     monitoredBarrier = monitored_barrier
 

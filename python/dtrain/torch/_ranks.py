@@ -23,6 +23,9 @@ _NAME_BYTES = 128
 _job_ranks: Optional[List[int]] = None
 #: How often this process has met others in a group, by name: the store keeps what was said before.
 _meetings: Dict[str, int] = {}
+#: That of torch's default group, also when it was destroyed: a rank that makes the group anew may connect to the store before rank 0 has
+#: left it, and would lose it then. (torch's rendezvous takes the one that listens to the same port in this process.)
+_store: Any = None
 
 
 def started_by_mpi() -> bool:
@@ -58,8 +61,8 @@ def answer_to(reports: List[Dict[str, Any]], name: str) -> Dict[str, str]:
     return {"name": name}
 
 
-def _place_in_store(group: str) -> str:
-    """Where the ranks of a group write this time: groups that are made anew have the same name."""
+def place_in_store(group: str) -> str:
+    """Where the ranks of a group write this time: groups that are made anew have the same name. Once for each group."""
     _meetings[group] = _meetings.get(group, 0) + 1
     return f"dtrain/{_meetings[group]}"
 
@@ -98,13 +101,14 @@ def _ranks_of_job(store: Any, place: str, rank: int, size: int) -> List[int]:
     return [mine if other == rank else int(store.get(f"{place}/{other}")) for other in range(size)]
 
 
-def communicator_of(options: Any) -> int:
+def communicator_of(options: Any, place: str) -> int:
     """The communicator (dtrain_comm) of a group. Collective over the group.
-    @param options torch's _DistributedBackendOptions"""
-    global _job_ranks  # pylint: disable=global-statement
+    @param options torch's _DistributedBackendOptions @param place place_in_store()"""
+    global _job_ranks, _store  # pylint: disable=global-statement
     rank, size, store = options.group_rank, options.group_size, options.store
     timeout = options.timeout.total_seconds()
-    place = _place_in_store(str(options.group_id))
+    if not options.global_ranks_in_group:
+        _store = store
     if not started_by_mpi():
         return _met_through(store, place, rank, size, timeout)
     world = _session.world()

@@ -210,8 +210,13 @@ def groups():
 
 
 def again():
-    """The group is destroyed and made anew."""
-    for _ in range(3):
+    """The group is destroyed and made anew, and does not take what the one before left in torch's store for its own."""
+    rank, size = me()
+    for number in range(3):
+        if number == 0:
+            dist.group.WORLD.monitored_barrier(timedelta(seconds=20))
+        elif rank == 0 and size > 1:
+            raises(RuntimeError, "Rank 1 failed to pass", dist.group.WORLD.monitored_barrier, timedelta(seconds=0.1))
         tensor = torch.ones(10)
         dist.all_reduce(tensor)
         assert (tensor == dist.get_world_size()).all()
