@@ -3,6 +3,7 @@
 #include "launch/outcome/report.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <unordered_set>
 
@@ -190,8 +191,24 @@ class Examination {
     /// A step is also cancelled when srun ends the remaining ranks after a failure, which does not count.
     void note_scheduler() {
         const auto swept_away = [](const RankEnd& end) { return end.how == How::stopped_by_others; };
-        if (!report_.failed.empty() && std::ranges::all_of(report_.failed, swept_away))
-            report_.cancelled = said_.cancelled.value_or("");
+        if (report_.failed.empty() || !std::ranges::all_of(report_.failed, swept_away)) return;
+        if (!blame_lost_node()) report_.cancelled = said_.cancelled.value_or("");
+    }
+
+    /// Of a node that is lost some ranks may still tell that they are stopped; so do those of other nodes
+    /// then. Returns whether ranks of the lost node are among the failed ones, which they alone are then.
+    bool blame_lost_node() {
+        if (report_.lost_node.empty()) return false;
+        const auto others =
+            std::stable_partition(report_.failed.begin(), report_.failed.end(),
+                                  [this](const RankEnd& end) { return is_on(end.rank, report_.lost_node); });
+        if (others == report_.failed.begin()) return false;
+        report_.stopped.insert(report_.stopped.end(), std::make_move_iterator(others),
+                               std::make_move_iterator(report_.failed.end()));
+        report_.failed.erase(others, report_.failed.end());
+        for (auto& end : report_.failed) end.how = How::vanished;
+        report_.lost_node = ranks_.at(static_cast<std::size_t>(report_.failed.front().rank)).node;
+        return true;
     }
 
     void put_consequences_last() {

@@ -1046,6 +1046,24 @@ TEST(Report, ALostNodeExplainsMoreThanTheTasksThatSlurmKilledBecauseOfIt) {
     }
 }
 
+TEST(Report, ALostNodeIsTheCauseAlsoWhereItsRanksStillToldThatTheyWereStopped) {
+    auto ranks = trainers(2);
+    ranks[0].node = "node1";
+    ranks[1].node = "node2";
+    const auto stopped = [](int rank) { return ended(Kind::stopped, rank, 20, {.signal = SIGTERM}); };
+    const auto job = job_of(2, {started(0, 10, 5), started(1, 11, 5), stopped(1), stopped(0)});
+    const auto report = examine(
+        job,
+        {.engine = "srun",
+         .engine_text = "srun: error: Node failure on node2\n"
+                        "slurmstepd-node1: error: *** STEP 20.0 ON node1 CANCELLED AT "
+                        "2026-11-28T11:59:24 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***\n"},
+        ranks, [](int) { return std::string(); });
+    EXPECT_THAT(report_text(report), StartsWith("node node2 was lost with rank [1]: "));
+    ASSERT_EQ(report.stopped.size(), 1U);
+    EXPECT_EQ(report.stopped.front().rank, 0);
+}
+
 TEST(Report, WhatIsKnownOfALostNodeIsNotMixedWithMpirunsGuesses) {
     const auto job = job_of(2, {started(0, 10, 5), started(1, 11, 5)});
     auto ranks = trainers(2);
