@@ -106,7 +106,7 @@ time.sleep(60)
 
 def test_a_rank_that_dies_under_torchrun_is_an_error_in_the_others(start, job):
     script = job.script("dies.py", DIES)
-    done = start("torchrun", 2, script)
+    done = start("torchrun", 2, script, env={"PET_MONITOR_INTERVAL": "10"})  # s until torchrun looks, and ends the other one
     assert done.returncode != 0
     seen, = re.findall("seen: (.*)", done.stdout)
     assert "rank 1" in seen and re.search(r"process|pid", seen), seen
@@ -133,7 +133,7 @@ if kind == "compresses" and rank == 1:
 try:
     model(torch.ones(2, 300)).sum().backward()
 except RuntimeError as error:
-    print(f"rank {rank} seen: {error}", flush=True)
+    sys.stdout.write(f"rank {rank} seen: {error}\\n")  # in one piece
 """
 
 

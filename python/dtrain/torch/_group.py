@@ -19,7 +19,7 @@ from ._monitored import monitored_barrier
 from ._sparse import all_reduce_sparse
 from ._tensors import (REDUCIBLE, apart, bytes_of, check_alike, check_is_here, check_root, check_same_layout, check_same_type, combined,
                        copying_back, in_memory, in_one_piece, joined, only, overlap, reduction_of, split, type_and_reduction)
-from ._works import TURN, UnderWay, completed, finish_all, keep_for_ever, under_way
+from ._works import TURN, WORKS_LAST, UnderWay, completed, finish_all, keep_for_ever, under_way
 
 _MAX_TAG = 32767
 _SUM = ReduceOp.SUM
@@ -201,6 +201,10 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         if not requests:
             return completed(results)
         work = UnderWay().begin(self._handle, requests[0], results, (keeps, results)).with_more(requests[1:], finish)
+        if len(requests) > 1 and not WORKS_LAST:
+            self._started(work, opts)
+            work.wait()
+            return completed(results)
         return self._started(work, opts)
 
     def _for_each_rank(self, tensors: Any, dtype: torch.dtype, what: str, which: str) -> List[torch.Tensor]:

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Callable, List, Optional, Sequence
 
 import torch
+from torch._C import _distributed_c10d
 from torch._C._distributed_c10d import Work, _create_work_from_future
 
 from .._errors import CommunicatorTimeout, DtrainError
@@ -22,6 +23,10 @@ from .._library import library
 TURN = threading.Lock()
 #: How long a thread waits in libdtrain before others have their turn.
 _A_TURN = 0.02
+
+#: True if a work in Python lasts as long as torch's C++ keeps it. In torch 2.6 it ends with its last name in Python, and a second wait() of
+#: C++ has no end: functional collectives wait once for each tensor of an operation.
+WORKS_LAST = hasattr(_distributed_c10d, "PythonCallbackWork")
 
 #: Operations under way: their memory stays, whatever becomes of the objects that stand for them.
 _under_way: "dict[int, UnderWay]" = {}
