@@ -43,6 +43,10 @@ bool stays_in(char state, pid_t thread) {
 
 }  // namespace
 
+std::string process_name(pid_t pid) {
+    return std::string(trimmed(read_file(fmt::format("/proc/{}/comm", pid)).value_or("")));
+}
+
 std::string what_holds(pid_t pid) {
     const auto membership = read_file(fmt::format("/proc/{}/cgroup", pid)).value_or("");
     if (const auto group = frozen_cgroup("/sys/fs/cgroup", membership))
@@ -50,8 +54,8 @@ std::string what_holds(pid_t pid) {
     if (!stays_in('t', pid)) return "";
     const auto status = read_file(fmt::format("/proc/{}/status", pid)).value_or("");
     const auto tracer = field_of(status, "TracerPid:");
-    return fmt::format("held by a debugger ({}, pid {})",
-                       trimmed(read_file(fmt::format("/proc/{}/comm", tracer)).value_or("")), tracer);
+    return fmt::format("held by a debugger ({}, pid {})", process_name(parse_int(tracer).value_or(0)),
+                       tracer);
 }
 
 pid_t thread_in_kernel(pid_t pid) {

@@ -9,6 +9,9 @@
 /// does.
 namespace dtrain::worker {
 
+/// As the kernel knows it, of 15 characters at most; "": there is no such process.
+std::string process_name(pid_t pid);
+
 /// "held by a debugger (gdb, pid 77)", "frozen with its control group /docker/1f2e"; "": neither.
 std::string what_holds(pid_t pid);
 

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "base/files.hpp"
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
 #include "worker/held_process.hpp"
@@ -20,7 +19,7 @@ constexpr std::chrono::milliseconds time_to_end{1'000};  // of what gets SIGKILL
 constexpr std::size_t max_told = 3;
 
 std::string sentence_of(pid_t pid) {
-    const auto name = std::string(trimmed(read_file(fmt::format("/proc/{}/comm", pid)).value_or("")));
+    const auto name = process_name(pid);
     const auto why = why_no_signal_ends(pid);
     return fmt::format("process {}{} has not ended {:.0f} s after SIGKILL{}", pid,
                        name.empty() ? "" : " (" + name + ")",

@@ -33,9 +33,7 @@ bool takes_list_by_rank(MpirunVersion version) {
     return version.major >= 5;
 }
 
-std::vector<Part> parts_of(const Plan& plan, MpirunVersion version) {
-    if (plan.is_numbered_by_node() || takes_list_by_rank(version))
-        return {{.host = "", .ranks = plan.size()}};
+std::vector<Part> parts_by_node(const Plan& plan) {
     std::vector<Part> parts;
     for (const auto& host : names_of_ranks(plan)) {
         if (parts.empty() || parts.back().host != host) parts.push_back({.host = host});
@@ -113,7 +111,10 @@ std::string mpirun_hostfile(const Plan& plan) {
 std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hostfile,
                                         const LauncherPrograms& programs, const Options& options,
                                         const std::vector<std::string>& carried, MpirunVersion version) {
-    const bool by_rank = !plan.is_numbered_by_node() && takes_list_by_rank(version);
+    const bool in_order = plan.is_numbered_by_node();
+    const bool by_rank = !in_order && takes_list_by_rank(version);
+    const auto parts =
+        in_order || by_rank ? std::vector{Part{.host = "", .ranks = plan.size()}} : parts_by_node(plan);
     std::vector<std::string> argv{"mpirun",
                                   "--hostfile",
                                   hostfile,
@@ -125,7 +126,7 @@ std::vector<std::string> mpirun_command(const Plan& plan, const std::string& hos
     if (several_nodes) append(argv, links_between_nodes(plan, programs.remote_shell));
     const auto for_worker = worker_options(plan.log_dir, options);
     std::string separator;
-    for (const auto& part : parts_of(plan, version)) {
+    for (const auto& part : parts) {
         if (!separator.empty()) argv.push_back(separator);
         separator = ":";
         if (!part.host.empty()) append(argv, {"--host", fmt::format("{}:{}", part.host, part.ranks)});
