@@ -103,6 +103,7 @@ def save_checkpoint():
 def write_to_frozen_disk():
     with open("disk/checkpoint", "wb", buffering=0) as file:
         subprocess.run(["fsfreeze", "-f", "disk"], check=True)
+        pathlib.Path("frozen").touch()
         file.write(b"weights")
 
 
