@@ -11,6 +11,24 @@ using dtrain::trace::OperationLog;
 
 namespace {
 
+MessageCall sending(const char* name, Elements elements, int to, int tag, MPI_Comm comm) {
+    return {.name = name,
+            .kind = OperationKind::send,
+            .comm = comm,
+            .elements = elements,
+            .peer = to,
+            .tag = tag};
+}
+
+MessageCall receiving(const char* name, Elements elements, int from, int tag, MPI_Comm comm) {
+    return {.name = name,
+            .kind = OperationKind::receive,
+            .comm = comm,
+            .elements = elements,
+            .peer = from,
+            .tag = tag};
+}
+
 /// A message to or from MPI_PROC_NULL is none.
 template <class Run>
 [[gnu::always_inline]] inline int message(const MessageCall& call, const Run& run) {
@@ -59,198 +77,114 @@ template <class Run>
 
 DTRAIN_RECORDED(Send);
 int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    return message(MessageCall{.name = "MPI_Send",
-                               .kind = OperationKind::send,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = to,
-                               .tag = tag},
+    return message(sending("MPI_Send", {count, type}, to, tag, comm),
                    [&] { return mpi_library::Send(data, count, type, to, tag, comm); });
 }
 
 DTRAIN_RECORDED(Isend);
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
-    return message(MessageCall{.name = "MPI_Isend",
-                               .kind = OperationKind::send,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = to,
-                               .tag = tag},
-                   request, [&] { return mpi_library::Isend(data, count, type, to, tag, comm, request); });
+    return message(sending("MPI_Isend", {count, type}, to, tag, comm), request,
+                   [&] { return mpi_library::Isend(data, count, type, to, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Send_init);
 int MPI_Send_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                   MPI_Request* request) {
-    return persistent(MessageCall{.name = "MPI_Send",
-                                  .kind = OperationKind::send,
-                                  .comm = comm,
-                                  .elements = {count, type},
-                                  .peer = to,
-                                  .tag = tag},
-                      request,
+    return persistent(sending("MPI_Send", {count, type}, to, tag, comm), request,
                       [&] { return mpi_library::Send_init(data, count, type, to, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Ssend);
 int MPI_Ssend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    return message(MessageCall{.name = "MPI_Ssend",
-                               .kind = OperationKind::send,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = to,
-                               .tag = tag},
+    return message(sending("MPI_Ssend", {count, type}, to, tag, comm),
                    [&] { return mpi_library::Ssend(data, count, type, to, tag, comm); });
 }
 
 DTRAIN_RECORDED(Issend);
 int MPI_Issend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                MPI_Request* request) {
-    return message(MessageCall{.name = "MPI_Issend",
-                               .kind = OperationKind::send,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = to,
-                               .tag = tag},
-                   request, [&] { return mpi_library::Issend(data, count, type, to, tag, comm, request); });
+    return message(sending("MPI_Issend", {count, type}, to, tag, comm), request,
+                   [&] { return mpi_library::Issend(data, count, type, to, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Ssend_init);
 int MPI_Ssend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                    MPI_Request* request) {
-    return persistent(MessageCall{.name = "MPI_Ssend",
-                                  .kind = OperationKind::send,
-                                  .comm = comm,
-                                  .elements = {count, type},
-                                  .peer = to,
-                                  .tag = tag},
-                      request,
+    return persistent(sending("MPI_Ssend", {count, type}, to, tag, comm), request,
                       [&] { return mpi_library::Ssend_init(data, count, type, to, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Bsend);
 int MPI_Bsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    return message(MessageCall{.name = "MPI_Bsend",
-                               .kind = OperationKind::send,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = to,
-                               .tag = tag},
+    return message(sending("MPI_Bsend", {count, type}, to, tag, comm),
                    [&] { return mpi_library::Bsend(data, count, type, to, tag, comm); });
 }
 
 DTRAIN_RECORDED(Ibsend);
 int MPI_Ibsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                MPI_Request* request) {
-    return message(MessageCall{.name = "MPI_Ibsend",
-                               .kind = OperationKind::send,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = to,
-                               .tag = tag},
-                   request, [&] { return mpi_library::Ibsend(data, count, type, to, tag, comm, request); });
+    return message(sending("MPI_Ibsend", {count, type}, to, tag, comm), request,
+                   [&] { return mpi_library::Ibsend(data, count, type, to, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Bsend_init);
 int MPI_Bsend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                    MPI_Request* request) {
-    return persistent(MessageCall{.name = "MPI_Bsend",
-                                  .kind = OperationKind::send,
-                                  .comm = comm,
-                                  .elements = {count, type},
-                                  .peer = to,
-                                  .tag = tag},
-                      request,
+    return persistent(sending("MPI_Bsend", {count, type}, to, tag, comm), request,
                       [&] { return mpi_library::Bsend_init(data, count, type, to, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Rsend);
 int MPI_Rsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-    return message(MessageCall{.name = "MPI_Rsend",
-                               .kind = OperationKind::send,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = to,
-                               .tag = tag},
+    return message(sending("MPI_Rsend", {count, type}, to, tag, comm),
                    [&] { return mpi_library::Rsend(data, count, type, to, tag, comm); });
 }
 
 DTRAIN_RECORDED(Irsend);
 int MPI_Irsend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                MPI_Request* request) {
-    return message(MessageCall{.name = "MPI_Irsend",
-                               .kind = OperationKind::send,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = to,
-                               .tag = tag},
-                   request, [&] { return mpi_library::Irsend(data, count, type, to, tag, comm, request); });
+    return message(sending("MPI_Irsend", {count, type}, to, tag, comm), request,
+                   [&] { return mpi_library::Irsend(data, count, type, to, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Rsend_init);
 int MPI_Rsend_init(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                    MPI_Request* request) {
-    return persistent(MessageCall{.name = "MPI_Rsend",
-                                  .kind = OperationKind::send,
-                                  .comm = comm,
-                                  .elements = {count, type},
-                                  .peer = to,
-                                  .tag = tag},
-                      request,
+    return persistent(sending("MPI_Rsend", {count, type}, to, tag, comm), request,
                       [&] { return mpi_library::Rsend_init(data, count, type, to, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Recv);
 int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status* status) {
-    return message(MessageCall{.name = "MPI_Recv",
-                               .kind = OperationKind::receive,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = from,
-                               .tag = tag},
+    return message(receiving("MPI_Recv", {count, type}, from, tag, comm),
                    [&] { return mpi_library::Recv(data, count, type, from, tag, comm, status); });
 }
 
 DTRAIN_RECORDED(Irecv);
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* request) {
-    return message(MessageCall{.name = "MPI_Irecv",
-                               .kind = OperationKind::receive,
-                               .comm = comm,
-                               .elements = {count, type},
-                               .peer = from,
-                               .tag = tag},
-                   request, [&] { return mpi_library::Irecv(data, count, type, from, tag, comm, request); });
+    return message(receiving("MPI_Irecv", {count, type}, from, tag, comm), request,
+                   [&] { return mpi_library::Irecv(data, count, type, from, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Recv_init);
 int MPI_Recv_init(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                   MPI_Request* request) {
-    return persistent(MessageCall{.name = "MPI_Recv",
-                                  .kind = OperationKind::receive,
-                                  .comm = comm,
-                                  .elements = {count, type},
-                                  .peer = from,
-                                  .tag = tag},
-                      request,
+    return persistent(receiving("MPI_Recv", {count, type}, from, tag, comm), request,
                       [&] { return mpi_library::Recv_init(data, count, type, from, tag, comm, request); });
 }
 
 DTRAIN_RECORDED(Probe);
 int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
-    return message(
-        MessageCall{
-            .name = "MPI_Probe", .kind = OperationKind::receive, .comm = comm, .peer = from, .tag = tag},
-        [&] { return mpi_library::Probe(from, tag, comm, status); });
+    return message(receiving("MPI_Probe", {}, from, tag, comm),
+                   [&] { return mpi_library::Probe(from, tag, comm, status); });
 }
 
 DTRAIN_RECORDED(Mprobe);
 int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* found, MPI_Status* status) {
-    return message(
-        MessageCall{
-            .name = "MPI_Mprobe", .kind = OperationKind::receive, .comm = comm, .peer = from, .tag = tag},
-        [&] { return mpi_library::Mprobe(from, tag, comm, found, status); });
+    return message(receiving("MPI_Mprobe", {}, from, tag, comm),
+                   [&] { return mpi_library::Mprobe(from, tag, comm, found, status); });
 }
 
 DTRAIN_RECORDED(Mrecv);
@@ -272,19 +206,8 @@ DTRAIN_RECORDED(Sendrecv);
 int MPI_Sendrecv(const void* sent, int send_count, MPI_Datatype send_type, int to, int send_tag,
                  void* received, int receive_count, MPI_Datatype receive_type, int from, int receive_tag,
                  MPI_Comm comm, MPI_Status* status) {
-    return exchange(MessageCall{.name = "MPI_Sendrecv",
-                                .kind = OperationKind::send,
-                                .comm = comm,
-                                .elements = {send_count, send_type},
-                                .peer = to,
-                                .tag = send_tag},
-                    MessageCall{.name = "MPI_Sendrecv",
-                                .kind = OperationKind::receive,
-                                .comm = comm,
-                                .elements = {receive_count, receive_type},
-                                .peer = from,
-                                .tag = receive_tag},
-                    [&] {
+    return exchange(sending("MPI_Sendrecv", {send_count, send_type}, to, send_tag, comm),
+                    receiving("MPI_Sendrecv", {receive_count, receive_type}, from, receive_tag, comm), [&] {
                         return mpi_library::Sendrecv(sent, send_count, send_type, to, send_tag, received,
                                                      receive_count, receive_type, from, receive_tag, comm,
                                                      status);
@@ -294,19 +217,8 @@ int MPI_Sendrecv(const void* sent, int send_count, MPI_Datatype send_type, int t
 DTRAIN_RECORDED(Sendrecv_replace);
 int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int send_tag, int from,
                          int receive_tag, MPI_Comm comm, MPI_Status* status) {
-    return exchange(MessageCall{.name = "MPI_Sendrecv_replace",
-                                .kind = OperationKind::send,
-                                .comm = comm,
-                                .elements = {count, type},
-                                .peer = to,
-                                .tag = send_tag},
-                    MessageCall{.name = "MPI_Sendrecv_replace",
-                                .kind = OperationKind::receive,
-                                .comm = comm,
-                                .elements = {count, type},
-                                .peer = from,
-                                .tag = receive_tag},
-                    [&] {
+    return exchange(sending("MPI_Sendrecv_replace", {count, type}, to, send_tag, comm),
+                    receiving("MPI_Sendrecv_replace", {count, type}, from, receive_tag, comm), [&] {
                         return mpi_library::Sendrecv_replace(data, count, type, to, send_tag, from,
                                                              receive_tag, comm, status);
                     });
