@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -51,7 +52,12 @@ std::vector<Interface> candidates(const std::vector<std::string>& hosts,
 
 NetworkQuestions NetworkQuestions::of_this_machine() {
     return {.interfaces = dtrain::interfaces(),
-            .addresses_of = dtrain::addresses_of,
+            .addresses_of =
+                [known = std::map<std::string, std::vector<std::string>>()](const std::string& host) mutable {
+                    const auto [entry, is_new] = known.try_emplace(host);
+                    if (is_new) entry->second = dtrain::addresses_of(host);
+                    return entry->second;
+                },
             .own_address_towards = dtrain::own_address_towards};
 }
 

@@ -20,6 +20,7 @@ struct NetworkQuestions {
     std::function<std::vector<std::string>(const std::string& host)> addresses_of;
     std::function<std::optional<std::string>(const std::string& host)> own_address_towards;
 
+    /// Looks each host up once, as a job may have thousands.
     static NetworkQuestions of_this_machine();
 };
 
