@@ -286,7 +286,7 @@ def test_a_port_that_says_nothing_is_not_waited_for_for_ever(follow):
                                   nodes=(2, 1)))
         took = time.monotonic() - begin
     finally:
-        squatter.kill()
+        os.kill(squatter.inner, signal.SIGKILL)
         squatter.communicate()
     assert [status for status, _, _ in done.values()] == [2, 2], told(done)
     assert f"TCP port {PORT}, where the nodes of the job meet, cannot be used" in done[1][2]
