@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "base/with_element.hpp"
 #include "comm/api/same_list.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/state/state_access.hpp"
 
 namespace dtrain::checkpoint {
 namespace {

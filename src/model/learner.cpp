@@ -16,9 +16,9 @@
 #include "model/batch_sums.hpp"
 #include "model/gather_times.hpp"
 #include "model/together.hpp"
+#include "program/device/compute_device.hpp"
+#include "program/device/gpu_choice.hpp"
 #include "program/optim/fed_rate.hpp"
-#include "program/runtime/compute_device.hpp"
-#include "program/runtime/gpu_choice.hpp"
 
 namespace dtrain::model {
 namespace {

@@ -29,8 +29,8 @@
 #include "native/stop_request.hpp"
 #include "native/trainer.hpp"
 #include "native/training_run.hpp"
-#include "program/runtime/compute_device.hpp"
-#include "program/runtime/gpu_choice.hpp"
+#include "program/device/compute_device.hpp"
+#include "program/device/gpu_choice.hpp"
 
 namespace dtrain::native {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "checkpoint/checkpointer.hpp"
 #include "model/server_checkpointer.hpp"
-#include "program/runtime/compute_device.hpp"
+#include "program/device/compute_device.hpp"
 
 namespace dtrain::native {
 namespace {

@@ -22,8 +22,8 @@
 #include "native/server_training.hpp"
 #include "native/trainer.hpp"
 #include "native/training_run.hpp"
-#include "program/runtime/check_gpu.hpp"
-#include "program/runtime/gpu_choice.hpp"
+#include "program/device/check_gpu.hpp"
+#include "program/device/gpu_choice.hpp"
 
 namespace dtrain::native {
 namespace {

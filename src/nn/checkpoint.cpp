@@ -9,7 +9,7 @@
 #include <dtrain/nn_training.hpp>
 
 #include "nn/graph.hpp"
-#include "program/runtime/stored_state.hpp"
+#include "program/state/stored_state.hpp"
 
 namespace dtrain::nn {
 namespace {

@@ -11,7 +11,7 @@
 #include "comm/api/own_node_rank.hpp"
 #include "nn/cpu_place.hpp"
 #include "nn/gpu_place.hpp"
-#include "program/runtime/gpu_choice.hpp"
+#include "program/device/gpu_choice.hpp"
 
 namespace dtrain {
 namespace eager {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "program/runtime/gpu_kernel.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/device/gpu_kernel.hpp"
+#include "program/state/state_access.hpp"
 
 namespace dtrain::eager {
 namespace {

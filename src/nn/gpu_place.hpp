@@ -5,7 +5,7 @@
 #include "nn/lru_cache.hpp"
 #include "nn/place.hpp"
 #include "nn/transfers.hpp"
-#include "program/runtime/gpu_choice.hpp"
+#include "program/device/gpu_choice.hpp"
 
 namespace dtrain::eager {
 

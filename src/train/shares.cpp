@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/shares.hpp"
 
-#include "program/runtime/virtual_tree.hpp"
+#include "program/exchange/virtual_tree.hpp"
 
 namespace dtrain::train {
 

@@ -11,8 +11,8 @@
 #include <dtrain/transpiler.hpp>
 
 #include "identity/endpoint_list.hpp"
+#include "program/exchange/server_link.hpp"
 #include "program/ir/exchanges.hpp"
-#include "program/runtime/server_link.hpp"
 #include "transpiler/collective.hpp"
 #include "transpiler/endpoints.hpp"
 #include "transpiler/server_program.hpp"

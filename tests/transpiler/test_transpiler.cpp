@@ -15,7 +15,7 @@
 #include <dtrain/program_file.hpp>
 #include <dtrain/transpiler.hpp>
 
-#include "program/runtime/server_link.hpp"
+#include "program/exchange/server_link.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain {

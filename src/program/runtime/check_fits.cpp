@@ -8,8 +8,8 @@
 
 #include <dtrain/optimizer.hpp>
 
+#include "program/exchange/server_link.hpp"
 #include "program/ir/exchanges.hpp"
-#include "program/runtime/server_link.hpp"
 
 namespace dtrain::program {
 namespace {
@@ -101,20 +101,6 @@ void check_servers(const Program& program, const ExecutorOptions& options) {
                 "memory_optimize on a trainer goes with skip_grads = true, so that the gradients that it "
                 "sends keep their memory",
                 op.type, op.input("gradient"));
-    }
-}
-
-void check_has_no_distributed_table(const Program& program) {
-    for (const auto& op : program.operators()) {
-        const auto distributed = op.attributes.find("is_distributed");
-        if (distributed == op.attributes.end() || std::get<std::int64_t>(distributed->second) == 0) continue;
-        const auto& table = op.input("weight");
-        throw ProgramError(
-            fmt::format("the table '{}' is_distributed, which only a job with parameter servers "
-                        "can have: run what DistributeTranspiler makes of the program, or leave "
-                        "is_distributed out",
-                        table),
-            op.type, table);
     }
 }
 

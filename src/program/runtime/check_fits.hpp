@@ -18,7 +18,4 @@ void check_ranks_train_together(const Program& program, const ExecutorOptions& o
 /// @throws ProgramError
 void check_servers(const Program& program, const ExecutorOptions& options);
 
-/// @throws ProgramError if a table of the program exists only on parameter servers
-void check_has_no_distributed_table(const Program& program);
-
 }  // namespace dtrain::program

@@ -10,11 +10,11 @@
 
 #include <dtrain/optimizer.hpp>
 
+#include "program/exchange/step_batches.hpp"
 #include "program/ir/exchanges.hpp"
 #include "program/passes/joined_operators.hpp"
 #include "program/runtime/check_fits.hpp"
 #include "program/runtime/merge_updates.hpp"
-#include "program/runtime/step_batches.hpp"
 
 namespace dtrain::program {
 namespace {

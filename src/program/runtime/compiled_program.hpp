@@ -13,13 +13,13 @@
 #include <dtrain/executor.hpp>
 
 #include "kernels/kernel.hpp"
+#include "program/device/compute_device.hpp"
+#include "program/exchange/row_exchange.hpp"
+#include "program/exchange/server_link.hpp"
+#include "program/exchange/tree_sum.hpp"
 #include "program/passes/element_chains.hpp"
-#include "program/runtime/compute_device.hpp"
 #include "program/runtime/placed_tensors.hpp"
-#include "program/runtime/row_exchange.hpp"
-#include "program/runtime/server_link.hpp"
 #include "program/runtime/share_updates.hpp"
-#include "program/runtime/tree_sum.hpp"
 
 namespace dtrain::program {
 

@@ -9,9 +9,9 @@
 
 #include "base/text.hpp"
 #include "kernels/kernel.hpp"
-#include "program/runtime/check_gpu.hpp"
+#include "program/device/check_gpu.hpp"
+#include "program/device/gpu_choice.hpp"
 #include "program/runtime/compiled_program.hpp"
-#include "program/runtime/gpu_choice.hpp"
 
 namespace dtrain {
 

@@ -11,8 +11,8 @@
 #include <dtrain/executor.hpp>
 
 #include "kernels/kernel.hpp"
+#include "program/device/compute_device.hpp"
 #include "program/passes/memory_plan.hpp"
-#include "program/runtime/compute_device.hpp"
 
 namespace dtrain::program {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "program/runtime/server_link.hpp"
+#include "program/exchange/server_link.hpp"
 #include "program/schemas/schemas.hpp"
 
 namespace dtrain::program {

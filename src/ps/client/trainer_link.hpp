@@ -8,7 +8,7 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/parameter_servers.hpp>
 
-#include "program/runtime/server_link.hpp"
+#include "program/exchange/server_link.hpp"
 
 namespace dtrain::ps {
 

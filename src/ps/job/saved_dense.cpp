@@ -13,7 +13,7 @@
 #include <dtrain/state_checkpoints.hpp>
 
 #include "base/with_element.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/state/state_access.hpp"
 #include "ps/job/server_manifest.hpp"
 
 namespace dtrain::ps {

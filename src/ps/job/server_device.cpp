@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/host.hpp"
-#include "program/runtime/check_gpu.hpp"
-#include "program/runtime/gpu_choice.hpp"
+#include "program/device/check_gpu.hpp"
+#include "program/device/gpu_choice.hpp"
 
 namespace dtrain::ps {
 

@@ -9,7 +9,7 @@
 #include <dtrain/optimizer.hpp>
 
 #include "program/ir/exchanges.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/state/state_access.hpp"
 #include "transpiler/server_program.hpp"
 
 namespace dtrain::ps {

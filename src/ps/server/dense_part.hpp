@@ -13,7 +13,7 @@
 #include <dtrain/program.hpp>
 #include <dtrain/variable_block.hpp>
 
-#include "program/runtime/host_values.hpp"
+#include "program/state/host_values.hpp"
 
 namespace dtrain::ps {
 

@@ -12,10 +12,10 @@
 #include <dtrain/passes.hpp>
 
 #include "kernels/kernel.hpp"
+#include "program/exchange/server_link.hpp"
 #include "program/ir/exchanges.hpp"
 #include "program/ir/operators.hpp"
 #include "program/runtime/copy_of.hpp"
-#include "program/runtime/server_link.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain {

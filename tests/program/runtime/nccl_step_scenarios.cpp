@@ -18,7 +18,7 @@
 
 #include "comm/api/reported_lines.hpp"
 #include "comm/nccl/nccl_stand_in.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/state/state_access.hpp"
 
 namespace {
 

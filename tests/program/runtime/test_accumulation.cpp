@@ -12,10 +12,10 @@
 #include <dtrain/passes.hpp>
 
 #include "gpu/a_gpu.hpp"
+#include "program/exchange/gpu_sums.hpp"
+#include "program/exchange/host_sums.hpp"
+#include "program/exchange/tree_sum.hpp"
 #include "program/runtime/classifier.hpp"
-#include "program/runtime/gpu_sums.hpp"
-#include "program/runtime/host_sums.hpp"
-#include "program/runtime/tree_sum.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 

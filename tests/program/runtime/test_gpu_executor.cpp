@@ -11,8 +11,8 @@
 #include <dtrain/passes.hpp>
 
 #include "gpu/a_gpu.hpp"
+#include "program/device/gpu_choice.hpp"
 #include "program/runtime/copy_of.hpp"
-#include "program/runtime/gpu_choice.hpp"
 #include "program/runtime/near_states.hpp"
 #include "program/runtime/trained_networks.hpp"
 #include "support/message_of.hpp"

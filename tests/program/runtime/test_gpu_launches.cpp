@@ -14,7 +14,7 @@
 
 #include "gpu/a_gpu.hpp"
 #include "program/passes/joined_operators.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/state/state_access.hpp"
 
 namespace dtrain {
 namespace {

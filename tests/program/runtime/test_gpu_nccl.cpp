@@ -12,7 +12,7 @@
 #include "gpu/a_gpu.hpp"
 #include "program/runtime/near_states.hpp"
 #include "program/runtime/parallel_training.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/state/state_access.hpp"
 #include "support/test_world.hpp"
 
 namespace dtrain {

@@ -11,7 +11,7 @@
 #include <dtrain/state_checkpoints.hpp>
 
 #include "gpu/a_gpu.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/state/state_access.hpp"
 #include "ps/small_server.hpp"
 
 namespace dtrain::ps {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "gpu/a_gpu.hpp"
-#include "program/runtime/state_access.hpp"
+#include "program/state/state_access.hpp"
 #include "ps/job/saving_server.hpp"
 #include "ps/small_server.hpp"
 #include "support/temporary_folder.hpp"

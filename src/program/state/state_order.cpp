@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "program/state/state_order.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace dtrain::program {
+namespace {
+
+using Places = std::map<std::string, std::size_t, std::less<>>;
+
+std::size_t number_of(Places& places, const std::string& name) {
+    return places.emplace(name, places.size()).first->second;
+}
+
+}  // namespace
+
+StateOrder state_order(const Program& program) {
+    Places declared;
+    for (const auto& variable : program.variables()) number_of(declared, variable.name);
+    Places slots;
+    struct Place {
+        std::size_t slot;
+        std::size_t parameter;
+    };
+    std::map<std::string, Place, std::less<>> of_updates;
+    for (const auto& op : program.operators()) {
+        const auto& parameter = op.output("parameter");
+        if (parameter.empty()) continue;
+        for (const auto& output : op.outputs)
+            of_updates[output.variable] = {number_of(slots, output.slot), declared[parameter]};
+    }
+    StateOrder order;
+    for (const auto& variable : program.variables())
+        if (is_persistable(variable.role)) order.variables.push_back(&variable);
+    const auto key = [&](const Variable* variable) {
+        const auto place = of_updates.find(variable->name);
+        const bool known = place != of_updates.end();
+        return std::tuple(variable->role != Role::parameter, !known, known ? place->second.slot : 0,
+                          known ? place->second.parameter : 0);
+    };
+    std::ranges::stable_sort(order.variables, {}, key);
+    order.updated =
+        static_cast<std::size_t>(std::ranges::count_if(order.variables, [&](const Variable* variable) {
+            return variable->role == Role::parameter || of_updates.contains(variable->name);
+        }));
+    return order;
+}
+
+}  // namespace dtrain::program
