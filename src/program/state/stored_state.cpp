@@ -51,11 +51,12 @@ const CheckpointTensor& stored_for(const std::string& source,
     const auto& tensor = found->second;
     const auto element = element_of(tensor);
     if (element != view.type || tensor.shape != view.shape)
-        throw UsageError(fmt::format("{}: '{}' is {} {}, expected {} {}", source, name, to_string(element),
-                                     to_string(tensor.shape), to_string(view.type), to_string(view.shape)));
+        throw UsageError(fmt::format("{}: '{}' is {} {}, expected {} {}", source, name,
+                                     dtrain::to_string(element), dtrain::to_string(tensor.shape),
+                                     dtrain::to_string(view.type), dtrain::to_string(view.shape)));
     if (count_of(tensor) != view.size())
         throw UsageError(fmt::format("{}: '{}' {} has {} values, expected {}", source, name,
-                                     to_string(tensor.shape), count_of(tensor), view.size()));
+                                     dtrain::to_string(tensor.shape), count_of(tensor), view.size()));
     return tensor;
 }
 
