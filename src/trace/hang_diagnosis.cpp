@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/first_sentences.hpp"
 #include "base/text.hpp"
 #include "trace/rank_ranges.hpp"
 #include "trace/sequence_fault.hpp"
@@ -187,17 +188,10 @@ class Diagnosis {
     }
 
     HangDiagnosis of_ranks(Cause cause, const std::vector<int>& ranks) const {
-        std::vector<std::string> sentences;
-        for (const int rank : ranks) {
-            if (sentences.size() == described_culprits) {
-                sentences.push_back(fmt::format("and {} more", ranks.size() - described_culprits));
-                break;
-            }
-            sentences.push_back(sentence_of(rank));
-        }
         return {.cause = cause,
                 .culprits = ranks,
-                .culprit = fmt::format("{}", fmt::join(sentences, "; ")),
+                .culprit = first_sentences(ranks, described_culprits,
+                                           [this](int rank) { return sentence_of(rank); }),
                 .waiting = {}};
     }
 

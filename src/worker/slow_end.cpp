@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/first_sentences.hpp"
 #include "base/process_tree.hpp"
-#include "base/text.hpp"
 #include "worker/held_process.hpp"
 
 namespace dtrain::worker {
@@ -49,15 +49,7 @@ std::string SlowEnd::told(pid_t guard, Clock::time_point now) {
     has_told_ = true;
     auto left = descendants_of(guard);
     std::erase_if(left, has_ended);
-    std::vector<std::string> sentences;
-    for (const auto pid : left) {
-        if (sentences.size() == max_told) {
-            sentences.push_back(fmt::format("and {} more", left.size() - max_told));
-            break;
-        }
-        sentences.push_back(sentence_of(pid));
-    }
-    return join(sentences, "; ");
+    return first_sentences(left, max_told, sentence_of);
 }
 
 }  // namespace dtrain::worker

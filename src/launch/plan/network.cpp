@@ -21,6 +21,11 @@ std::set<std::string> names_of(const std::vector<Interface>& interfaces) {
     return names;
 }
 
+/// Several launchers on one machine are nodes, too.
+bool are_one_machine(const std::vector<std::string>& hosts) {
+    return std::set(hosts.begin(), hosts.end()).size() < 2;
+}
+
 std::vector<std::string> addresses_of_all(const std::vector<std::string>& hosts,
                                           const NetworkQuestions& machine) {
     std::vector<std::string> out;
@@ -73,9 +78,7 @@ Environment mpi_network_variables(const std::vector<std::string>& hosts,
                                   const std::optional<std::string>& named, const Environment& environment,
                                   const NetworkQuestions& machine) {
     Environment out;
-    const bool one_machine =
-        std::set(hosts.begin(), hosts.end()).size() < 2;  // several launchers on one machine are nodes, too
-    if (one_machine || (!named && names_of(machine.interfaces).size() < 2)) return out;
+    if (are_one_machine(hosts) || (!named && names_of(machine.interfaces).size() < 2)) return out;
     const auto addresses = addresses_of_all(hosts, machine);
     for (const auto& interface : candidates(hosts, named, machine)) {
         const auto network = network_of_all(interface, addresses);
@@ -100,8 +103,8 @@ Environment mpi_address_family(const std::vector<std::string>& hosts, const Envi
         const auto addresses = machine.addresses_of(host);
         return std::any_of(addresses.begin(), addresses.end(), is_ipv4);
     };
-    const bool one_machine = std::set(hosts.begin(), hosts.end()).size() < 2;
-    if (environment.has(name) || !(one_machine || std::all_of(hosts.begin(), hosts.end(), has_ipv4)))
+    if (environment.has(name) ||
+        !(are_one_machine(hosts) || std::all_of(hosts.begin(), hosts.end(), has_ipv4)))
         return {};
     return {{name, "6"}};
 }
