@@ -191,7 +191,7 @@ def test_first_failure_gives_cause_and_status(job, ending, status, words):
     job.script("a.py", WAIT_FOR_PEER + ending)
     begin = time.monotonic()
     done = job.launch("--nproc_per_node", 2, "a.py")
-    assert time.monotonic() - begin < 15
+    assert time.monotonic() - begin < 30
     assert done.returncode == status, done.stderr
     assert words in done.stderr and "rank 1 on " in done.stderr and f"{job.folder}/log/workerlog.1" in done.stderr
     assert "ABORT!!! Out of all 2 trainers, the trainer process with rank=[1] was aborted. Please check its log." \

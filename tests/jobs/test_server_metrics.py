@@ -67,7 +67,7 @@ def test_each_server_tells_what_it_has(native, tmp_path, clicks):
         assert keys == pytest.approx(last["keys_pushed"])
         assert sum(line["push_seconds"]["count"] for line in lines) == 2 * 200
         busy = max(lines, key=lambda line: line["pull_seconds"]["count"])
-        assert 0 < busy["pull_seconds"]["p50"] <= busy["pull_seconds"]["p99"] < 1
+        assert 0 < busy["pull_seconds"]["p50"] <= busy["pull_seconds"]["p99"] < 60, "not milliseconds"
         assert busy["keys_pulled_per_second"] > 0
 
         samples, types = parse((tmp_path / "told" / f"server-{server}.prom").read_text())

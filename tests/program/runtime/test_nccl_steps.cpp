@@ -83,7 +83,7 @@ TEST_P(NcclSteps, OneThatComesLateIsTold) {
     ASSERT_TRUE(run.told.contains(1)) << run.all;
     EXPECT_THAT(run.told.at(1).message,
                 HasSubstr("this rank, 1, came when the others had given up waiting for it"));
-    EXPECT_LT(run.told.at(1).seconds, 1.0) << "at once";
+    EXPECT_LT(run.told.at(1).seconds, 1.9) << "before its own deadline of 2 s";
 }
 
 // Without a deadline: who is not told waits for ever.
