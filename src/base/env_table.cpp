@@ -318,6 +318,8 @@ constexpr std::array cuda_rows{
 
 constexpr std::array system_rows{
     Row{"NCCL_SOCKET_IFNAME", both, "the interface that leads to the other nodes", "Network of NCCL on several nodes; the user's value is kept."},
+    Row{"NCCL_RAS_ADDR", read, "localhost:28028", "Where NCCL's RAS answers, as the rank has it: dtrain-worker asks it when the rank seems to hang."},
+    Row{"NCCL_RAS_ENABLE", read, "1", "0, as the rank has it: NCCL's RAS is not asked."},
     Row{"GLOO_SOCKET_IFNAME", both, "the interface that leads to the other nodes", "Network of Gloo on several nodes; the user's value is kept."},
     Row{"OMP_NUM_THREADS", both, "the rank's CPUs", "Threads of OpenMP and of the libraries that follow it; the user's value is kept, not the one that PBS gives each rank of a chunk (NCPUS)."},
     Row{"HWLOC_XMLFILE", read, "this machine", "Topology file of another machine to plan for; masks are then computed and not applied."},

@@ -14,6 +14,7 @@
 
 #include "base/first_sentences.hpp"
 #include "base/text.hpp"
+#include "trace/nccl_waits.hpp"
 #include "trace/rank_ranges.hpp"
 #include "trace/sequence_fault.hpp"
 #include "trace/stack_reading.hpp"
@@ -56,11 +57,21 @@ bool all_have_come(const BlockedRank& each) {
     return each.waits_for.empty() && each.operation.number > 0;
 }
 
+/// Whether any rank is in an operation that it has recorded.
+bool some_is_recorded(const std::vector<RankState>& states) {
+    return std::ranges::any_of(states, [](const RankState& state) {
+        return std::ranges::any_of(state.operations, std::not_fn(&Operation::has_ended));
+    });
+}
+
 class Diagnosis {
   public:
     explicit Diagnosis(const std::vector<RankState>& states)
         : states_(states), blocked_(blocked_ranks(states)) {
         if (blocked_.empty()) blocked_ = blocked_ranks(states, WaitsFor::begun);
+        if (some_is_recorded(states)) return;
+        nccl_ = nccl_waits(states);
+        if (nccl_.tell()) blocked_ = nccl_.blocked;
     }
 
     HangDiagnosis result() const {
@@ -69,12 +80,20 @@ class Diagnosis {
             out = of_ranks(Cause::stopped, stopped);
         else if (const auto fault = first_sequence_fault(states_))
             out = of_fault(*fault);
+        else if (nccl_.fault)
+            out = of_fault(*nccl_.fault);
         else if (const auto awaited = awaited_by_all(blocked_); !awaited.empty())
             out = of_awaited(awaited);
+        else if (!nccl_.lagging.empty())
+            out = of_awaited(ranks_in(nccl_.lagging));
         else if (const auto circle = circle_of(blocked_); !circle.empty())
             out = of_circle(circle);
         else if (const auto left = left_behind(); !left.empty() && 2 * left.size() <= blocked_.size())
             out = of_left_behind(left);
+        else if (!nccl_.leaving.empty())
+            out = of_awaited(ranks_in(nccl_.leaving));
+        else if (const auto unreached = unreached_by_nccl(states_); !unreached.empty())
+            out = of_unreached(unreached);
         else if (!blocked_.empty())
             out = of_exchange();
         else if (const auto kernel = ranks_that(Activity::is_in_kernel); !kernel.empty())
@@ -100,6 +119,14 @@ class Diagnosis {
     std::string named(int rank) const { return fmt::format("rank {} on {}", rank, state(rank).host); }
     std::string named(const std::vector<int>& ranks) const {
         return ranks.size() == 1 ? named(ranks.front()) : ranks_text(ranks);
+    }
+
+    template <class Each>
+    static std::vector<int> ranks_in(const std::vector<Each>& all) {
+        std::vector<int> ranks;
+        for (const auto& each : all)
+            if (std::ranges::find(ranks, each.rank) == ranks.end()) ranks.push_back(each.rank);
+        return ranks;
     }
 
     std::vector<int> ranks_that(Activity activity) const {
@@ -129,7 +156,7 @@ class Diagnosis {
     /// "has not called all_reduce 17 of world", "has not sent what rank 0 receives".
     std::string what_is_missing(int rank) const {
         const auto* const operation = awaited_from(rank);
-        if (operation == nullptr) return {};
+        if (operation == nullptr) return what_nccl_misses(rank);
         switch (operation->kind) {
             case OperationKind::send:
                 return fmt::format("does not receive what is sent to it by {}", to_text(*operation));
@@ -140,6 +167,24 @@ class Diagnosis {
                 return operation->number == 0 ? fmt::format("is not in {}", to_text(*operation))
                                               : fmt::format("has not called {}", to_text(*operation));
         }
+    }
+
+    /// Where NCCL does not tell which ranks wait for this one.
+    std::string what_nccl_misses(int rank) const {
+        if (const auto lagging = std::ranges::find(nccl_.lagging, rank, &LaggingRank::rank);
+            lagging != nccl_.lagging.end())
+            return fmt::format("has not called {}, which {} have", to_text(lagging->missing),
+                               lagging->launched_by == 0 ? "others" : plural_ranks(lagging->launched_by));
+        if (nccl_.tell()) return {};
+        if (const auto leaving = std::ranges::find(nccl_.leaving, rank, &LeavingRank::rank);
+            leaving != nccl_.leaving.end())
+            return fmt::format("has left {}, which {} {} in", leaving->communicator,
+                               ranks_text(leaving->others), leaving->others.size() == 1 ? "is" : "are");
+        return {};
+    }
+
+    static std::string plural_ranks(int count) {
+        return count == 1 ? "one other rank" : fmt::format("{} other ranks", count);
     }
 
     std::string place(int rank) const {
@@ -323,6 +368,20 @@ class Diagnosis {
                 .waiting = {}};
     }
 
+    HangDiagnosis of_unreached(const std::vector<int>& ranks) const {
+        if (ranks.size() == states_.size())
+            return {.cause = Cause::exchange,
+                    .culprits = {},
+                    .culprit = fmt::format("the processes of {} run, and NCCL does not reach them from the "
+                                           "others: a network",
+                                           ranks_text(ranks)),
+                    .waiting = {}};
+        auto out = of_ranks(Cause::absent, ranks);
+        out.culprit += fmt::format(", and NCCL does not reach {} from the others",
+                                   ranks.size() == 1 ? "its process" : "their processes");
+        return out;
+    }
+
     HangDiagnosis of_exchange() const {
         // A rank may be in a later operation, which waits for those in this one.
         if (const auto found = std::ranges::find_if(blocked_, all_have_come); found != blocked_.end())
@@ -411,6 +470,7 @@ class Diagnosis {
 
     const std::vector<RankState>& states_;
     std::vector<BlockedRank> blocked_;
+    NcclWaits nccl_;
 };
 
 }  // namespace

@@ -44,6 +44,47 @@ Operation operation_of(const json& fields) {
     return operation;
 }
 
+json json_of(const std::vector<NcclProcess>& processes) {
+    auto out = json::array();
+    for (const auto& process : processes) out.push_back({process.host, process.pid});
+    return out;
+}
+
+json json_of(const NcclView& view) {
+    auto memberships = json::array();
+    for (const auto& each : view.memberships) {
+        auto counts = json::array();
+        for (const auto& count : each.counts)
+            counts.push_back({count.kind, count.launched, count.most, count.unnamed, count.by_unnamed});
+        memberships.push_back({each.communicator, each.size, each.has_left, std::move(counts)});
+    }
+    return {json_of(std::vector{view.self}), std::move(memberships), json_of(view.dead)};
+}
+
+std::vector<NcclProcess> processes_of(const json& fields) {
+    std::vector<NcclProcess> processes;
+    for (const auto& each : fields)
+        processes.push_back({.host = each.at(0).get<std::string>(), .pid = each.at(1).get<int>()});
+    return processes;
+}
+
+NcclView nccl_view_of(const json& fields) {
+    NcclView view{.self = processes_of(fields.at(0)).at(0), .dead = processes_of(fields.at(2))};
+    for (const auto& each : fields.at(1)) {
+        auto& membership = view.memberships.emplace_back();
+        each.at(0).get_to(membership.communicator);
+        each.at(1).get_to(membership.size);
+        each.at(2).get_to(membership.has_left);
+        for (const auto& count : each.at(3))
+            membership.counts.push_back({.kind = count.at(0).get<std::string>(),
+                                         .launched = count.at(1).get<std::uint64_t>(),
+                                         .most = count.at(2).get<std::uint64_t>(),
+                                         .unnamed = count.at(3).get<int>(),
+                                         .by_unnamed = count.at(4).get<std::uint64_t>()});
+    }
+    return view;
+}
+
 bool leave_out_ended(std::vector<Operation>& operations) {
     const auto ended = std::ranges::find_if(operations, &Operation::has_ended);
     if (ended == operations.end()) return false;
@@ -79,6 +120,10 @@ bool shorten(RankState& state) {
     if (state.operations.size() > kept_operations && leave_out_ended(state.operations)) return true;
     if (leave_out_members(state.groups) || leave_out_unused_group(state) || leave_out_ended(state.operations))
         return true;
+    if (!state.nccl.memberships.empty()) {
+        state.nccl.memberships.pop_back();
+        return true;
+    }
     if (state.stack.empty()) return false;
     state.stack.clear();
     return true;
@@ -92,15 +137,16 @@ std::string to_json(const RankState& state) {
         groups.push_back({group.name, group.last_number, group.size, group.members});
     auto operations = json::array();
     for (const auto& operation : state.operations) operations.push_back(json_of(operation));
-    const json fields{{"rank", state.rank},
-                      {"host", state.host},
-                      {"pid", state.pid},
-                      {"activity", static_cast<int>(state.activity)},
-                      {"file", state.file},
-                      {"held_by", state.held_by},
-                      {"stack", state.stack},
-                      {"groups", std::move(groups)},
-                      {"operations", std::move(operations)}};
+    json fields{{"rank", state.rank},
+                {"host", state.host},
+                {"pid", state.pid},
+                {"activity", static_cast<int>(state.activity)},
+                {"file", state.file},
+                {"held_by", state.held_by},
+                {"stack", state.stack},
+                {"groups", std::move(groups)},
+                {"operations", std::move(operations)}};
+    if (!state.nccl.empty()) fields["nccl"] = json_of(state.nccl);
     return fields.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
@@ -128,6 +174,7 @@ std::optional<RankState> parse_rank_state(std::string_view text) {
                                     .size = group.at(2).get<int>()});
         for (const auto& operation : fields.at("operations"))
             state.operations.push_back(operation_of(operation));
+        if (const auto nccl = fields.find("nccl"); nccl != fields.end()) state.nccl = nccl_view_of(*nccl);
         return state;
     });
 }

@@ -42,6 +42,45 @@ struct Group {
     friend bool operator==(const Group&, const Group&) = default;
 };
 
+/// A process as NCCL names it: an address of its node, and its pid.
+struct NcclProcess {
+    std::string host = {};
+    int pid = 0;
+
+    friend bool operator==(const NcclProcess&, const NcclProcess&) = default;
+};
+
+/// How many operations of a kind a rank has launched in a communicator of NCCL, where its ranks differ.
+struct NcclCount {
+    std::string kind = {};         ///< "AllReduce"; "operation": of all kinds together
+    std::uint64_t launched = 0;    ///< by this rank
+    std::uint64_t most = 0;        ///< by any rank
+    int unnamed = 0;               ///< how many ranks NCCL has told a common number of, but not who they are
+    std::uint64_t by_unnamed = 0;  ///< that number
+
+    friend bool operator==(const NcclCount&, const NcclCount&) = default;
+};
+
+/// A communicator of NCCL that a rank is in, or was.
+struct NcclMembership {
+    std::string communicator = {};  ///< NCCL's number of it, "0xcf264af53edbe986"
+    int size = 0;                   ///< ranks of the communicator
+    bool has_left = false;          ///< it finalizes the communicator, has destroyed or aborted it
+    std::vector<NcclCount> counts = {};
+
+    friend bool operator==(const NcclMembership&, const NcclMembership&) = default;
+};
+
+/// What NCCL's RAS threads tell of a rank.
+struct NcclView {
+    NcclProcess self = {};  ///< the rank's process; pid 0: they do not name it
+    std::vector<NcclMembership> memberships = {};
+    std::vector<NcclProcess> dead = {};  ///< processes that they have not reached for long
+
+    bool empty() const { return self.pid == 0 && memberships.empty() && dead.empty(); }
+    friend bool operator==(const NcclView&, const NcclView&) = default;
+};
+
 /// What a rank's processes did when its worker looked.
 enum class Activity {
     unknown,
@@ -65,10 +104,12 @@ struct RankState {
     std::vector<std::string> stack = {};
     std::vector<Group> groups = {};
     std::vector<Operation> operations = {};  ///< the last of each group, the oldest first, and all that go on
+    NcclView nccl = {};                      ///< of a rank without records
 
     /// Its worker has told something of it.
     bool is_known() const {
-        return activity != Activity::unknown || !stack.empty() || !groups.empty() || !operations.empty();
+        return activity != Activity::unknown || !stack.empty() || !groups.empty() || !operations.empty() ||
+               !nccl.empty();
     }
 
     friend bool operator==(const RankState&, const RankState&) = default;
@@ -76,8 +117,8 @@ struct RankState {
 
 /// As JSON on one line of ASCII.
 std::string to_json(const RankState& state);
-/// The same in at most `max` bytes: without the oldest operations that have ended, the outermost calls, and
-/// groups of which no operation is left.
+/// The same in at most `max` bytes: without the oldest operations that have ended, the outermost calls,
+/// groups of which no operation is left, and communicators of NCCL.
 std::string to_json(RankState state, std::size_t max);
 /// Nothing if the text is no such state.
 std::optional<RankState> parse_rank_state(std::string_view text);

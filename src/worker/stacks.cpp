@@ -19,9 +19,11 @@
 #include "base/process_tree.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "trace/read_operation_log.hpp"
 #include "trace/stack_reading.hpp"
 #include "worker/held_process.hpp"
 #include "worker/log_policy.hpp"
+#include "worker/nccl_ras.hpp"
 #include "worker/operation_dump.hpp"
 #include "worker/torch_records.hpp"
 
@@ -40,6 +42,7 @@ constexpr const char* stopped_mark = "stopped";
 constexpr std::size_t max_of_process = 256 * 1024;
 constexpr std::size_t max_records = 64 * 1024;
 constexpr milliseconds torch_limit{6'000};
+constexpr milliseconds nccl_limit{6'000};
 constexpr milliseconds tool_limit{8'000};
 constexpr milliseconds all_tools_limit{12'000};  // afterwards only the kernel is asked, which answers at once
 
@@ -138,9 +141,28 @@ std::string resume_hint(pid_t pid) {
     return is_stopped(pid) ? fmt::format(", stopped by a signal: \"kill -CONT {}\" lets it go on", pid) : "";
 }
 
-/// What torch has recorded in all of the processes, on one line.
-std::string records_line(const std::map<pid_t, trace::TorchRecord>& records) {
+/// Whether the processes have recorded that an operation goes on.
+bool any_goes_on(const fs::path& operations) {
+    if (operations.empty()) return false;
+    const auto logs = trace::read_operation_logs(operations, Clock::now().time_since_epoch());
+    return std::ranges::any_of(logs, [](const auto& process) {
+        return std::ranges::any_of(process.operations,
+                                   [](const auto& operation) { return !operation.has_ended; });
+    });
+}
+
+/// Of a process that is stopped neither the threads answer.
+trace::NcclView told_by_nccl(const std::vector<pid_t>& processes) {
+    auto asked = processes;
+    std::erase_if(asked, [](pid_t pid) { return is_stopped(pid) || !what_holds(pid).empty(); });
+    if (asked.size() > max_processes) asked.resize(max_processes);
+    return nccl_view(asked, nccl_limit).value_or(trace::NcclView());
+}
+
+/// What torch has recorded in all of the processes, or NCCL tells of them, on one line.
+std::string records_line(const std::map<pid_t, trace::TorchRecord>& records, trace::NcclView nccl) {
     trace::RankState state;
+    state.nccl = std::move(nccl);
     for (const auto& [pid, record] : records) {
         std::ranges::copy(record.groups, std::back_inserter(state.groups));
         std::ranges::copy(record.operations, std::back_inserter(state.operations));
@@ -162,7 +184,7 @@ std::string last_operation_line(const std::map<pid_t, trace::TorchRecord>& recor
 }
 
 /// Runs in the child process. Returns the lines that the worker reads: whether the process is stopped, what
-/// holds it, the top, what torch has recorded, when that was, then the calls.
+/// holds it, the top, what torch has recorded or NCCL tells, when torch's was, then the calls.
 std::string collect(const std::vector<pid_t>& processes, const fs::path& file, mode_t mode,
                     const Environment& environment, const fs::path& operations, const fs::path& listing) {
     // The folder was checked when the log was opened.
@@ -171,6 +193,11 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
     auto records = torch_records(operations, processes, torch_limit);
     const auto last_operation = last_operation_line(records);
     if (!listing.empty()) append_torch_operations(records, listing, mode);
+    // Before debuggers stop its threads for a moment.
+    const bool is_recorded =
+        std::ranges::any_of(records, [](const auto& each) { return !each.second.operations.empty(); }) ||
+        any_goes_on(operations);
+    const auto nccl = is_recorded ? trace::NcclView() : told_by_nccl(processes);
     const auto tools_until = Clock::now() + all_tools_limit;
     std::string summary;
     const auto held_by = processes.empty() ? "" : what_holds(processes.front());
@@ -183,7 +210,7 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
         if (each > 0) continue;
         const auto* const stopped = go_on.empty() && held_by.empty() ? "" : stopped_mark;
         summary = fmt::format("{}\n{}\n{}\n{}\n{}", stopped, one_line(held_by, max_call),
-                              one_line(stacks.top + go_on), records_line(records), last_operation);
+                              one_line(stacks.top + go_on), records_line(records, nccl), last_operation);
         for (std::size_t call = 0; call < std::min(stacks.calls.size(), max_calls); ++call)
             summary += "\n" + one_line(stacks.calls[call], max_call);
     }
@@ -261,6 +288,7 @@ StackSummary StackCollection::finish() {
             .held_by = std::move(parts[1]),
             .groups = std::move(records.groups),
             .operations = std::move(records.operations),
+            .nccl = std::move(records.nccl),
             .last_operation =
                 last_operation ? std::optional(Clock::time_point(std::chrono::nanoseconds(*last_operation)))
                                : std::nullopt};

@@ -33,6 +33,7 @@ struct StackSummary {
     /// What torch has recorded in its processes, as in RankState.
     std::vector<trace::Group> groups = {};
     std::vector<trace::Operation> operations = {};
+    trace::NcclView nccl = {};  ///< what NCCL tells of them, if they have recorded nothing
     /// When one of these last began or ended; none: nothing is known.
     std::optional<std::chrono::steady_clock::time_point> last_operation = {};
 };

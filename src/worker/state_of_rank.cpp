@@ -48,6 +48,7 @@ trace::RankState with_calls(trace::RankState state, StackSummary where) {
     state.held_by = std::move(where.held_by);
     std::ranges::move(where.groups, std::back_inserter(state.groups));
     std::ranges::move(where.operations, std::back_inserter(state.operations));
+    state.nccl = std::move(where.nccl);
     return state;
 }
 

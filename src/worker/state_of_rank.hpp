@@ -27,8 +27,8 @@ struct ProgramOfRank {
 /// @param inactivity if it has been idle for long; none: the kernel is asked what the process does now
 trace::RankState state_of_rank(const ProgramOfRank& program, std::optional<cluster::Inactivity> inactivity);
 
-/// The same with its calls, what torch has recorded, and whether it was stopped before a debugger looked at
-/// it.
+/// The same with its calls, what torch has recorded or NCCL tells, and whether it was stopped before a
+/// debugger looked at it.
 trace::RankState with_calls(trace::RankState state, StackSummary where);
 
 }  // namespace dtrain::worker
