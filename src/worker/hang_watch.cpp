@@ -33,6 +33,7 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
         where_.reset();
         return polled && reported_idle_ ? std::optional(Finding{}) : std::nullopt;
     }
+    note_kind();
     if (where_ && may_have_gone_on()) where_.reset();
     if (!where_ && !collection_) {
         used_before_ = used_.cpu_time;
@@ -53,7 +54,7 @@ std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, st
     reported_idle_ = true;
     return Finding{.idle = true,
                    .idle_time = idleness_.idle_time(),
-                   .kind = idleness_.kind(),
+                   .kind = kind_,
                    .where = *where_,
                    .is_new = collected,
                    .problem = std::exchange(problem_, {})};
@@ -65,6 +66,14 @@ bool HangWatch::may_have_gone_on() const {
     constexpr int times_in_limit = 4;
     return used_.cpu_time - used_before_ >= noticed &&
            Idleness::Clock::now() - asked_at_ >= idleness_.limit() / times_in_limit;
+}
+
+/// While a debugger stops the program, it computes nothing: then what it did before counts.
+void HangWatch::note_kind() {
+    const auto now = Idleness::Clock::now();
+    if (collection_) stopped_until_ = now;
+    const bool may_be_stopped = now - stopped_until_ < idleness_.limit();
+    if (idleness_.kind() != cluster::Inactivity::sleeps || !may_be_stopped) kind_ = idleness_.kind();
 }
 
 HangWatch::Use HangWatch::use_below(pid_t guard) {

@@ -56,6 +56,7 @@ class HangWatch {
 
     bool poll_due(pid_t guard, std::uintmax_t output);
     bool may_have_gone_on() const;
+    void note_kind();
     bool collection_done();
 
     Options options_;
@@ -65,6 +66,8 @@ class HangWatch {
     Use used_shown_;  // by the processes that existed at the last poll
     std::unique_ptr<StackCollection> collection_;
     std::optional<StackSummary> where_;
+    cluster::Inactivity kind_ = cluster::Inactivity::sleeps;
+    Idleness::Clock::time_point stopped_until_{};  // by a debugger that tells where it is
     std::chrono::milliseconds used_before_{0};  // processor time, when it was asked where it is
     Idleness::Clock::time_point asked_at_;
     std::string problem_;
