@@ -164,6 +164,8 @@ class Diagnosis {
             case OperationKind::receive_any:
                 return fmt::format("has not sent what is waited for in {}", to_text(*operation));
             default:
+                if (waits_for_own_gpu(state(rank)))
+                    return fmt::format("has not come to {}", to_text(*operation));
                 return operation->number == 0 ? fmt::format("is not in {}", to_text(*operation))
                                               : fmt::format("has not called {}", to_text(*operation));
         }
@@ -189,6 +191,7 @@ class Diagnosis {
 
     std::string place(int rank) const {
         const auto& of = state(rank);
+        if (waits_for_own_gpu(of)) return "waits for its GPU, which does not end what it computes";
         const auto call = program_call(of.stack);
         const auto phase = phase_of(of.stack);
         const auto* const does = of.activity == Activity::computes ? "computes" : "sleeps";
@@ -498,7 +501,9 @@ std::string HangDiagnosis::line() const {
 }
 
 HangDiagnosis diagnose_hang(const std::vector<RankState>& states) {
-    return Diagnosis(states).result();
+    if (!blocked_ranks(states).empty()) return Diagnosis(states).result();
+    // GPUs of all that wait do not come to it: what they compute may wait for another rank, too.
+    return Diagnosis(without_waits_for_own_gpu(states)).result();
 }
 
 }  // namespace dtrain::trace

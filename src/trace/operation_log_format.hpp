@@ -37,13 +37,14 @@ enum class OperationKind : std::uint8_t {
     receive,      ///< from `peer`
     receive_any,  ///< from whichever rank has sent
     other,        ///< waits for something that is none of these
+    own_gpu,      ///< the rank's GPU, which has not come to collective operation `number` of the group
 };
 
 /// An operation as its writer knows it. The texts are indices of those of the file; 0: none.
 struct BegunOperation {
     OperationKind kind = OperationKind::collective;
     std::uint16_t group = 0;   ///< index of a LogGroup
-    std::uint64_t number = 0;  ///< collective: the how-manieth of its group, from 1 on; else 0
+    std::uint64_t number = 0;  ///< collective and own_gpu: the how-manieth of its group, from 1 on; else 0
     std::uint16_t name = 0;
     std::uint16_t type = 0;
     std::uint16_t reduction = 0;

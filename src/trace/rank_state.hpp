@@ -17,7 +17,7 @@ namespace dtrain::trace {
 struct Operation {
     OperationKind kind = OperationKind::collective;
     std::string group = {};      ///< name of the communicator or process group
-    std::uint64_t number = 0;    ///< collective: the how-manieth of its group; else 0
+    std::uint64_t number = 0;    ///< collective and own_gpu: the how-manieth of its group; else 0
     std::string name = {};       ///< "all_reduce"
     std::string type = {};       ///< of elements, "float32"; "": unknown
     std::string reduction = {};  ///< "sum"; "": none

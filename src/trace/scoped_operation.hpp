@@ -25,6 +25,10 @@ class ScopedOperation {
     void waits() {
         if (log_ != nullptr) log_->waits(ticket_);
     }
+    /// The thread turns to something else.
+    void goes_on() {
+        if (log_ != nullptr) log_->goes_on(ticket_);
+    }
 
   private:
     OperationLog* log_ = nullptr;

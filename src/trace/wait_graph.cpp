@@ -31,10 +31,19 @@ const RankState* state_of(const std::vector<RankState>& states, int rank) {
     return found == states.end() ? nullptr : &*found;
 }
 
+bool is_wait_for_own_gpu(const Operation& operation) {
+    return operation.kind == OperationKind::own_gpu && operation.waited;
+}
+
 bool has_called(const RankState& state, const Operation& operation) {
     if (state.activity == Activity::has_ended && state.groups.empty()) return false;
     // Of a rank whose records could not be had, its stack may tell that it waits, too.
     if (state.groups.empty() && waiting_call(state.stack)) return true;
+    const auto is_of_gpu = [&](const Operation& other) {
+        return is_wait_for_own_gpu(other) && other.group == operation.group &&
+               other.number <= operation.number;
+    };
+    if (std::ranges::any_of(state.operations, is_of_gpu)) return false;
     const auto* const group = group_of(state, operation);
     return group != nullptr && group->last_number >= operation.number;
 }
@@ -79,6 +88,7 @@ std::vector<int> awaited(const std::vector<RankState>& states, const RankState& 
             return others;
         }
         case OperationKind::other:
+        case OperationKind::own_gpu:
             return {};
     }
     return {};
@@ -86,8 +96,17 @@ std::vector<int> awaited(const std::vector<RankState>& states, const RankState& 
 
 }  // namespace
 
+bool waits_for_own_gpu(const RankState& state) {
+    return std::ranges::any_of(state.operations, is_wait_for_own_gpu);
+}
+
+std::vector<RankState> without_waits_for_own_gpu(std::vector<RankState> states) {
+    for (auto& state : states) std::erase_if(state.operations, is_wait_for_own_gpu);
+    return states;
+}
+
 std::optional<Operation> blocking_operation(const RankState& state, WaitsFor what) {
-    if (state.activity == Activity::has_ended) return std::nullopt;
+    if (state.activity == Activity::has_ended || waits_for_own_gpu(state)) return std::nullopt;
     const Operation* longest = nullptr;
     for (const auto& operation : state.operations)
         if (operation.waited && (longest == nullptr || *operation.waited > *longest->waited))

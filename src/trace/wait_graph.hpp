@@ -10,6 +10,10 @@
 /// Who waits for whom. Pure.
 namespace dtrain::trace {
 
+/// For what its own GPU computes before an operation, and not for other ranks.
+bool waits_for_own_gpu(const RankState& state);
+std::vector<RankState> without_waits_for_own_gpu(std::vector<RankState> states);
+
 /// A rank that waits in an operation.
 struct BlockedRank {
     int rank = 0;

@@ -288,6 +288,54 @@ TEST(HangDiagnosis, NamesTheFirstThatItHasNotCalled) {
                 testing::HasSubstr("rank 2 on node1 has not called broadcast 17 (root 0) of dp"));
 }
 
+/// Of rank 2, which has called it, and waits on the host.
+std::vector<RankState> waiting_for_gpu_of_rank_2(std::uint64_t number) {
+    auto states = waiting_for_rank_2(Activity::sleeps);
+    const auto gpu = waits_in({.kind = OperationKind::own_gpu, .group = "dp", .number = number});
+    states[2] = rank(2, {all_reduce(16), waits_in(all_reduce(17)), gpu});
+    return states;
+}
+
+TEST(HangDiagnosis, NamesWhoseGpuHasNotCome) {
+    const auto found = diagnose_hang(waiting_for_gpu_of_rank_2(17));
+    EXPECT_EQ(found.cause, Cause::absent);
+    EXPECT_THAT(found.culprits, ElementsAre(2));
+    EXPECT_EQ(found.line(),
+              "rank 2 on node1 has not come to all_reduce 17 (float32 x 1024, sum) of dp at train.py:88: it "
+              "waits for its GPU, which does not end what it computes; ranks [0,1,3] wait in it for 31 s");
+}
+
+TEST(HangDiagnosis, AGpuThatHasNotComeToALaterOperationIsNotToBlame) {
+    auto states = waiting_for_gpu_of_rank_2(18);
+    states[3] = rank(3, {all_reduce(16)});
+    EXPECT_THAT(diagnose_hang(states).culprits, ElementsAre(3));
+}
+
+TEST(HangDiagnosis, NamesWhoseGpuHasNotComeToAMessage) {
+    auto states = waiting_for_gpu_of_rank_2(17);
+    for (const int other : {0, 1, 3})
+        states[static_cast<std::size_t>(other)] =
+            rank(other, {all_reduce(16), waits_in({.kind = OperationKind::receive,
+                                                   .group = "dp",
+                                                   .name = "receive",
+                                                   .peer = 2})});
+    EXPECT_THAT(diagnose_hang(states).culprit,
+                testing::StartsWith("rank 2 on node1 has not sent what is waited for in receive from rank 2 "
+                                    "of dp: it waits for its GPU, which does not end what it computes"));
+}
+
+TEST(HangDiagnosis, WhereGpusOfAllThatWaitDoNotComeWhoIsElsewhereIsNamed) {
+    std::vector<RankState> states;
+    for (const int number : {0, 1})
+        states.push_back(
+            rank(number, {waits_in(all_reduce(17)),
+                          waits_in({.kind = OperationKind::own_gpu, .group = "dp", .number = 17})}));
+    EXPECT_THAT(diagnose_hang(states).culprit, testing::StartsWith("every rank has called all_reduce 17"));
+    states.push_back(rank(2, {all_reduce(16)}));
+    EXPECT_THAT(diagnose_hang(states).culprit,
+                testing::StartsWith("rank 2 on node1 has not called all_reduce 17"));
+}
+
 TEST(HangDiagnosis, OneWhoseRecordsAreMissingButWhichWaitsIsNotToBlame) {
     auto states = waiting_for_rank_2(Activity::sleeps);
     states[3].groups.clear();

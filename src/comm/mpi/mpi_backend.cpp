@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,10 @@ class MpiBackend final : public CommunicatorBackend {
           deadline_(deadline_of(environment)),
           queue_(collectives_, node_, map_nodes(parent, node_), deadline_) {
         if (queue_.map.nodes() > 1 && environment.get("DTRAIN_PROGRESS_THREAD") != "0") expect_help();
+    }
+
+    ~MpiBackend() override {
+        if (!leaves_alone()) freed_.emplace(queue_.trace.free(queue_.last_number() + 1));
     }
 
     int rank() const override { return queue_.rank; }
@@ -208,6 +213,7 @@ class MpiBackend final : public CommunicatorBackend {
             if (released[i] != 0) windows_.erase(windows_.begin() + static_cast<std::ptrdiff_t>(i));
     }
 
+    std::optional<trace::ScopedOperation> freed_;  ///< ends when all below are freed
     OwnComm collectives_;
     OwnComm messages_;
     OwnComm node_;

@@ -93,6 +93,27 @@ trace::BegunOperation OperationTrace::operation_of(const Call& call, std::uint64
             .tag = call.tag};
 }
 
+trace::ScopedOperation OperationTrace::free(std::uint64_t number) {
+    return waited_for(trace::OperationKind::collective, "free", number);
+}
+
+trace::ScopedOperation OperationTrace::wait_for_gpu(std::uint64_t number) {
+    return waited_for(trace::OperationKind::own_gpu, "own GPU before operation", number);
+}
+
+trace::ScopedOperation OperationTrace::waited_for(trace::OperationKind kind, std::string_view name,
+                                                  std::uint64_t number) {
+    if (log_ == nullptr) return {};
+    trace::ScopedOperation operation(*log_, {.kind = kind,
+                                             .group = group_,
+                                             .number = number,
+                                             .name = log_->text(name),
+                                             .source = source_of_thread,
+                                             .count = trace::unknown_count});
+    operation.waits();
+    return operation;
+}
+
 TraceOfJob::TraceOfJob(Of which, const Environment& environment)
     : operation_([&]() -> trace::ScopedOperation {
           auto* const log = trace::OperationLog::of_this_process();

@@ -57,8 +57,15 @@ class OperationTrace {
         if (log_ != nullptr) log_->end(call.ticket);
     }
 
+    /// The end of the communicator, in which its ranks wait for each other: until the result is destroyed.
+    /// @param number among its collective operations
+    trace::ScopedOperation free(std::uint64_t number);
+    /// Until the result is destroyed, the rank's GPU has not come to the collective operation of this number.
+    trace::ScopedOperation wait_for_gpu(std::uint64_t number);
+
   private:
     trace::BegunOperation operation_of(const Call& call, std::uint64_t number);
+    trace::ScopedOperation waited_for(trace::OperationKind kind, std::string_view name, std::uint64_t number);
     /// Of an enumeration: the index of each name in the log; 0: not there yet.
     using Texts = std::array<std::uint16_t, 16>;
     template <class Enum>

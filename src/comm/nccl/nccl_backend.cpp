@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/nccl/nccl_backend.hpp"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,7 @@ class NcclBackend final : public CommunicatorBackend {
         try {
             queue_.drain();
             memory_.free_released();
+            freed_.emplace(queue_.record_free());
             queue_.leave();
             port_->end();
         } catch (const Error&) {
@@ -202,6 +204,7 @@ class NcclBackend final : public CommunicatorBackend {
         return some_on_host;
     }
 
+    std::optional<trace::ScopedOperation> freed_;  ///< ends when all below are freed
     NcclOptions options_;
     MakeNcclPort make_port_;
     Communicator mpi_;

@@ -86,7 +86,9 @@ class GpuPort final : public NcclPort {
 
     NcclAnswer issue(std::span<const Call> calls) override {
         const OnDevice here(options_.device);
-        const auto follows = follow();
+        before_ = mark_of(compute_);
+        const auto follows = mark_error_ != cudaSuccess ? answer_of(mark_error_, "cudaEventRecord")
+                                                        : follow(marks_[before_]);
         if (follows.state != NcclState::done) return follows;
         if (calls.size() == 1) return issue_one(calls.front());
         auto answer = answer_of(ncclGroupStart(), "ncclGroupStart", communicator_);
@@ -117,6 +119,13 @@ class GpuPort final : public NcclPort {
         return answer_of(error, "an operation on the GPU");
     }
 
+    std::size_t mark_before() const override {
+        return before_;
+    }
+    void release(std::size_t mark) override {
+        free_marks_.push_back(mark);
+    }
+
     std::string why_not_captured() const override {
         constexpr int min = 11030;  // CUDA version, by the NCCL guide; all supported NCCLs can do it
         int driver = 0;
@@ -128,7 +137,10 @@ class GpuPort final : public NcclPort {
 
     // A stream that waits for a captured stream is captured with it.
     NcclAnswer fork(const Call& call) override {
-        return issue({&call, 1});
+        const OnDevice here(options_.device);
+        const auto recorded = answer_of(cudaEventRecord(ready_, compute_), "cudaEventRecord");
+        const auto follows = recorded.state == NcclState::done ? follow(ready_) : recorded;
+        return follows.state == NcclState::done ? issue_one(call) : follows;
     }
 
     std::size_t forked() override {
@@ -218,11 +230,10 @@ class GpuPort final : public NcclPort {
     }
 
   private:
-    /// Makes the next operation start after the computations enqueued so far, without delaying later ones.
-    NcclAnswer follow() {
-        for (const auto error : {cudaEventRecord(ready_, compute_), cudaStreamWaitEvent(stream_, ready_, 0)})
-            if (error != cudaSuccess) return answer_of(error, "cudaStreamWaitEvent");
-        return {};
+    /// Makes the next operation start after the computations that this event comes after, without delaying
+    /// later ones.
+    NcclAnswer follow(cudaEvent_t computed) {
+        return answer_of(cudaStreamWaitEvent(stream_, computed, 0), "cudaStreamWaitEvent");
     }
 
     std::size_t mark_of(cudaStream_t stream) {
@@ -257,11 +268,12 @@ class GpuPort final : public NcclPort {
     std::vector<NcclUniqueId> ids_;
     cudaStream_t compute_;
     cudaStream_t stream_ = nullptr;
-    cudaEvent_t ready_ = nullptr;
+    cudaEvent_t ready_ = nullptr;  ///< of captured operations
     void* for_barrier_ = nullptr;
     ncclComm_t communicator_ = nullptr;
     std::vector<cudaEvent_t> marks_;
     std::vector<std::size_t> free_marks_;
+    std::size_t before_ = 0;
     std::vector<cudaEvent_t> forked_;
     cudaError_t mark_error_ = cudaSuccess;
     bool ended_ = false;

@@ -30,6 +30,9 @@ class NcclPort {
     /// Records an event after everything issued so far; it is reached once the GPU has executed that.
     virtual std::size_t mark() = 0;
     virtual NcclAnswer reached(std::size_t mark) = 0;  ///< an event that was reached is released
+    /// The event that the last issue() waits for: everything enqueued in the computing stream before.
+    virtual std::size_t mark_before() const = 0;
+    virtual void release(std::size_t mark) = 0;
 
     /// Why operations cannot be captured; "" if they can.
     virtual std::string why_not_captured() const = 0;

@@ -98,7 +98,11 @@ std::uint64_t NcclQueue::add(NcclPhase hand_over, const Call& call) {
         waiting_.back().calls.push_back(traced(call));
     } else {
         if (!is_message(call.operation)) let_messages_go();
-        waiting_.push_back({.hand_over = hand_over, .first = number, .calls = {traced(call)}});
+        const auto recorded = hand_over == NcclPhase::leaving ? call : traced(call);
+        waiting_.push_back({.hand_over = hand_over,
+                            .first = number,
+                            .calls = {recorded},
+                            .collective = collectives_ + (is_message(call.operation) ? 1 : 0)});
     }
     if (failure_monitor_.others_gave_up()) give_up({});
     go_on({});
@@ -138,6 +142,7 @@ bool NcclQueue::wait_until(std::uint64_t number, Backoff::Clock::time_point end)
             const auto waited = before + backoff.waited();
             failure_monitor_.note_waits(front()->first, front()->calls.front().operation);
             note_waits(*front());
+            note_gpu(*front(), waited);
             failure_monitor_.let_mpi_work();
             if (const auto pause = nccl_sleep(waited); pause.count() > 0)
                 std::this_thread::sleep_for(pause);
@@ -239,7 +244,9 @@ void NcclQueue::hand_over(Batch& batch) {
         std::vector<Call> calls;
         for (std::size_t i = 0; i < batch.calls.size(); ++i)
             if (!refused_.contains(batch.first + i)) calls.push_back(batch.calls[i]);
-        batch.answer = calls.empty() ? NcclAnswer{} : port_.issue(calls);
+        if (calls.empty()) return;
+        batch.answer = port_.issue(calls);
+        batch.before = port_.mark_before();
     }
 }
 
@@ -267,19 +274,35 @@ void NcclQueue::complete(const Batch& batch) {
     completed_ = batch.first + batch.calls.size() - 1;
     failure_monitor_.note_finished(completed_);
     for (const auto& call : batch.calls) trace_.end(call);
+    gpu_.reset();
+    if (batch.before) port_.release(*batch.before);
+}
+
+/// Whoever else waits for the operation waits for what this rank's GPU computes before it.
+void NcclQueue::note_gpu(Batch& batch, std::chrono::duration<double> waited) {
+    constexpr std::chrono::milliseconds long_enough{100};  // asking the GPU is slow
+    if (!batch.before || waited < long_enough) return;
+    if (port_.reached(*batch.before).state != NcclState::in_progress) {
+        batch.before.reset();
+        gpu_.reset();
+    } else if (!gpu_) {
+        gpu_.emplace(trace_.wait_for_gpu(batch.collective));
+    }
 }
 
 void NcclQueue::note_waits(const Batch& batch) {
     if (std::exchange(waits_for_, batch.first) == batch.first) return;
     for (const auto& call : batch.calls) trace_.waits(call);
+    if (gpu_) gpu_->waits();
 }
 
 void NcclQueue::note_goes_on(const Batch& batch) {
     waits_for_ = 0;
     for (const auto& call : batch.calls) trace_.goes_on(call);
+    if (gpu_) gpu_->goes_on();
 }
 
-const NcclQueue::Batch* NcclQueue::front() const {
+NcclQueue::Batch* NcclQueue::front() {
     if (!running_.empty()) return &running_.front();
     if (issuing_) return &*issuing_;
     return waiting_.empty() ? nullptr : &waiting_.front();
@@ -292,6 +315,7 @@ void NcclQueue::fail(const NcclAnswer& answer) {
 
 void NcclQueue::give_up(std::chrono::duration<double> waited, const std::string& own_reason) {
     note_broken();
+    gpu_.reset();
     const auto* batch = front();
     const auto absence = failure_monitor_.give_up(batch->first);
     const NcclWait wait{.operation = name_of(batch->calls.front().operation),

@@ -63,8 +63,10 @@ class NcclQueue {
 
     /// Waits for all operations.
     void drain();
-    /// Ends the communicator.
+    /// Ends the communicator; record_free() says so.
     void leave();
+    /// The end of the communicator and of what it consists of, in the operation log.
+    trace::ScopedOperation record_free() { return trace_.free(++collectives_); }
 
     /// Its name in reports, in place of its ranks.
     void set_name(std::string_view name) { trace_.name_group(name); }
@@ -82,6 +84,8 @@ class NcclQueue {
         std::vector<Call> calls;  // one per number
         NcclAnswer answer;
         std::optional<std::size_t> mark;
+        std::optional<std::size_t> before;  ///< of the computing stream; none: it was reached, or is unknown
+        std::uint64_t collective = 0;       ///< its number, of messages that of the next one
     };
 
     std::uint64_t add(NcclPhase hand_over, const Call& call);
@@ -100,9 +104,10 @@ class NcclQueue {
     void refuse_lonely_messages(Batch& batch);
     void complete(const Batch& batch);
     void note_waits(const Batch& batch);
+    void note_gpu(Batch& batch, std::chrono::duration<double> waited);
     void note_goes_on(const Batch& batch);
 
-    const Batch* front() const;
+    Batch* front();
     [[noreturn]] void fail(const NcclAnswer& answer);
     [[noreturn]] void give_up(std::chrono::duration<double> waited, const std::string& own_reason = "");
     std::string abort();
@@ -116,6 +121,7 @@ class NcclQueue {
     std::optional<std::chrono::duration<double>> deadline_;  ///< none: that of failure_monitor_
     std::chrono::duration<double> waited_{};  ///< for the operation at the front, by calls with a limit
     std::uint64_t waits_for_ = 0;             ///< first of the batch that was last waited for
+    std::optional<trace::ScopedOperation> gpu_;  ///< while the GPU has not come to the operation at the front
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;
     std::uint64_t messages_go_ = 0;

@@ -179,6 +179,7 @@ class Scripted final : public NcclPort {
     bool gpu_works = true;
     std::vector<std::string> calls;
     int aborted = 0;
+    int released = 0;
     bool abort_hangs = false;
 
     NcclAnswer join() override { return note("join"); }
@@ -200,6 +201,8 @@ class Scripted final : public NcclPort {
         calls.emplace_back("mark");
         return 0;
     }
+    std::size_t mark_before() const override { return 1; }
+    void release(std::size_t) override { ++released; }
     NcclAnswer reached(std::size_t) override {
         return {.state = gpu_works ? NcclState::done : NcclState::in_progress};
     }
@@ -296,6 +299,15 @@ TEST_F(Queue, ManyWaitForTheGpu) {
     nccl.gpu_works = true;
     EXPECT_TRUE(queue.test(second));
     EXPECT_TRUE(queue.test(first));
+}
+
+TEST_F(Queue, GivesBackWhatTheGpuHadToReachBeforeEachOperation) {
+    queue.join();
+    EXPECT_EQ(nccl.released, 0);
+    queue.wait(queue.start(sum));
+    queue.start(out);
+    queue.wait(queue.start(in));
+    EXPECT_EQ(nccl.released, 2) << "messages are one";
 }
 
 TEST_F(Queue, MessagesGoTogetherWhenSomebodyWaitsOrSomethingElseStarts) {
