@@ -7,9 +7,10 @@ import pathlib
 import re
 import subprocess
 
-from whole_jobs import PYTHON
+from whole_jobs import BUILD, PYTHON
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+NCCL_PROGRAM = BUILD / "tests/hang_matrix/play_nccl"
 
 #: Operation: its name in each vocabulary, and what stands between its number and its group.
 OF_DTRAIN = {
@@ -30,6 +31,13 @@ OF_DTRAIN = {
     "receive_from_1": ("receive from rank 1", r"\(.*?\)"),
     "receive_any": ("receive_any from any rank", r"\(.*?\)"),
     "send": (r"send to rank \d", r"\(.*?\)"),
+}
+OF_NCCL = {
+    **OF_DTRAIN,
+    "end": ("free", "", r"ranks [01]-2 \(\d\) over NCCL"),  # of its communicators
+    "reduce": ("reduce_scatter", r"\(float32 x 1000, sum\)"),
+    "make_group": ("barrier", "", r"ranks 0-2 \(\d\)"),  # with which split() begins
+    "make_communicator": ("barrier", "", "ranks 0-2"),
 }
 OF_MPI = {
     "start": ("MPI_Init(_thread)?", ""),
@@ -130,7 +138,7 @@ def build_program(folder):
 
 
 def columns(mpi_program, torch_python, paddle_python):
-    """By name; those whose interpreter is None are left out."""
+    """By name; those whose interpreter is None are left out, and NCCL's of a build without CUDA."""
     def script(name, python):
         return (python, str(PROGRAMS / name))
 
@@ -150,6 +158,9 @@ def columns(mpi_program, torch_python, paddle_python):
                          group="ranks 0-1", ranks=2),
         "dtrain": Column("dtrain", "Python, dtrain's communicator", script("on_dtrain.py", PYTHON), operations=OF_DTRAIN, group="ranks 0-2",
                          other_groups=r"ranks 1-2(?: \(2\))?", source=r"on_dtrain.py:\d+"),
+        **({"nccl": Column("nccl", "C++, dtrain's communicator over a stand-in for NCCL", (str(NCCL_PROGRAM),), operations=OF_NCCL,
+                           group=r"ranks 0-2 \(\d\) over NCCL", other_groups=r"ranks 1-2 \(\d\) over NCCL")}
+           if NCCL_PROGRAM.exists() else {}),
         "mpi": Column("mpi", "C++ with MPI", (str(mpi_program),), options=("--trace-mpi",), operations=OF_MPI, group="MPI_COMM_WORLD",
                       other_groups=r"MPI_COMM_WORLD/\d[@/\d]*", source=r"play_mpi\+0x[0-9a-f]+"),
         "mpi4py": Column("mpi4py", "mpi4py", script("on_mpi4py.py", PYTHON), options=("--trace-mpi",), operations=OF_MPI, group="MPI_COMM_WORLD",

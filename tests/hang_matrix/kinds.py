@@ -12,14 +12,14 @@ What is said is a regular expression in which these stand for what the program's
 """
 import dataclasses
 
-EVERYWHERE = "dtrain", "mpi", "mpi4py", "torch_dtrain", "torch_gloo", "gloo_stacks", "paddle"
-OF_PYTHON = tuple(name for name in EVERYWHERE if name != "mpi")
+EVERYWHERE = "dtrain", "nccl", "mpi", "mpi4py", "torch_dtrain", "torch_gloo", "gloo_stacks", "paddle"
+OF_PYTHON = tuple(name for name in EVERYWHERE if name not in ("nccl", "mpi"))
 OF_MPI = "mpi", "mpi4py"
 OF_TORCH = "torch_dtrain", "torch_gloo", "gloo_stacks"
 #: It plays nothing by itself: what stops it comes from outside.
 NATIVE = "native",
 #: Whose operations are known: without that a rank that computes is not taken for one that hangs.
-RECORDED = "dtrain", "mpi", "mpi4py", "torch_dtrain"
+RECORDED = "dtrain", "nccl", "mpi", "mpi4py", "torch_dtrain"
 #: Where ranks are known by their stacks alone.
 OF_STACKS = "gloo_stacks", "paddle"
 
@@ -28,6 +28,7 @@ LATE = "<2> <lacks> <barrier>: it "
 UNLIKE = (r"<2> (called <gather> (before <sum>, the others after it|where ranks \[0,1\] called <sum>)|"
           "skipped <sum>: it called <gather>)")
 OF_DTRAIN = "dtrain", "torch_dtrain"
+BUT_NCCL = tuple(name for name in EVERYWHERE if name != "nccl")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +78,7 @@ KINDS = [
     Kind("compiler", "waits for a compiler that computes without end", "等一个不停计算的编译器",
          LATE + "computes", columns=RECORDED, limits=4),
     Kind("vfork", "its child does not start the program (vfork)", "子进程没有启动程序（vfork）",
-         "(<2> <lacks> <barrier>: it|<2> waits for the system)", columns=("mpi",)),
+         "(<2> <lacks> <barrier>: it|<2> waits for the system)", columns=("nccl", "mpi")),
     Kind("evaluate", "rank 0 evaluates, without end", "rank 0 在评估，没有结束", "<0> <lacks> <barrier>: it evaluates in ",
          culprits=(0,)),
     Kind("save_checkpoint", "rank 0 writes a checkpoint into a pipe that nobody reads", "rank 0 把检查点写进没人读的管道",
@@ -98,13 +99,13 @@ KINDS = [
          "<1> <lacks> <barrier>: it sleeps in .*<2> <lacks> <barrier>: it sleeps in ", culprits=(1, 2)),
     # It comes too late, or leaves too early.
     Kind("comes_not", "does not come to the start (init, MPI_Init)", "没有来到开头（init、MPI_Init）", "<2> <lacks> <start>: it sleeps",
-         limits_in={"dtrain": 10}),
+         limits_in={"dtrain": 10, "nccl": 10}),
     Kind("leaves", "leaves early with exit status 0", "提前以状态 0 退出", "<2> has ended: it <lacks> <barrier>",
          refused_in=EVERYWHERE),
     Kind("loop_ends", "leaves the loop early and waits", "提前离开循环并等待", LATE + "sleeps in "),
     Kind("loop_ends_early", "leaves the loop early and calls what comes after it", "提前离开循环并调用其后的操作",
          "<2> called <reduce> where ranks \\[0,1\\] called <barrier>", said_by_stacks=in_another("reduce"), refused_in=OF_DTRAIN),
-    Kind("ends_not", "does not come to the end (MPI_Finalize)", "没有来到结尾（MPI_Finalize）", "<2> <lacks> <end>: it sleeps", columns=OF_MPI),
+    Kind("ends_not", "does not come to the end (MPI_Finalize)", "没有来到结尾（MPI_Finalize）", "<2> <lacks> <end>: it sleeps", columns=("nccl", *OF_MPI)),
     # Its operations are not those of the others.
     Kind("exception", "catches an exception and so skips an operation", "捕获异常，因而漏掉一个操作",
          "<2> skipped <gather>: it called <barrier>", said_by_stacks=in_another("barrier"), refused_in=OF_DTRAIN),
@@ -112,14 +113,15 @@ KINDS = [
     Kind("reorders", "calls two operations in another order", "两个操作次序不同", UNLIKE, said_by_stacks=in_another("gather"),
          refused_in=OF_DTRAIN),
     Kind("other_operation", "calls another operation", "调用别的操作", UNLIKE, said_by_stacks=in_another("gather"), refused_in=OF_DTRAIN),
-    Kind("other_count", "calls it with another length", "长度不同", r"<2> called <sum500> where ranks \[0,1\] called <sum>", refused_in=EVERYWHERE),
-    Kind("other_type", "calls it with another type", "类型不同", r"<2> called <sum64> where ranks \[0,1\] called <sum>", refused_in=EVERYWHERE),
+    Kind("other_count", "calls it with another length", "长度不同", r"<2> called <sum500> where ranks \[0,1\] called <sum>", refused_in=BUT_NCCL),
+    Kind("other_type", "calls it with another type", "类型不同", r"<2> called <sum64> where ranks \[0,1\] called <sum>", refused_in=BUT_NCCL),
     Kind("other_root", "calls it with another root", "root 不同", r"<2> called <broadcast1> where ranks \[0,1\] called <broadcast>",
          refused_in=OF_DTRAIN),
     Kind("makes_group", "makes a group, alone", "独自建组", r"<2> called <make_group> where ranks \[0,1\] called <barrier>",
          said_by_stacks="<2> is in <make_group>, where the others are not",
          # It begins with a barrier, which is the one that the others call.
          except_in={"dtrain": r"<2> has not called <broadcast>: it \w+ in Ranks.make_group .*, after <barrier>",
+                    "nccl": "<2> skipped <any_barrier>: it called <make_group>",
                     "torch_dtrain": LATE + r"\w+ in Ranks.make_group ", "torch_gloo": LATE + r"\w+ in Ranks.make_group "}),
     Kind("other_group", "calls it in another group", "在别的组里调用", "<1> skipped <any_barrier>: it called <pair_barrier>", culprits=(1,),
          said_by_stacks="<1> is in <barrier>, where the others are not"),
@@ -129,7 +131,7 @@ KINDS = [
     Kind("receives", "waits for a message that nobody sends", "等没人发的消息", "<2> waits in <receive>, where it called <barrier> before",
          said_by_stacks=in_another("receive")),
     Kind("receives_from_any", "the same from any rank", "同上，来自任意 rank", "<2> waits in <receive_any>, where it called <barrier> before",
-         said_by_stacks=in_another("receive"), columns=EVERYWHERE[:-1]),
+         said_by_stacks=in_another("receive"), columns=EVERYWHERE[:-1], refused_in=("nccl",)),
     Kind("sends", "sends what nobody receives", "发送没人接收的消息", "<2> waits in <send>, where it called <barrier> before",
          said_by_stacks=in_another("send")),
     Kind("waits_for_request", "waits for a request that nobody serves", "等没人应答的请求",
@@ -137,7 +139,7 @@ KINDS = [
          columns=EVERYWHERE[:-1],  # Paddle's request is not one that waits
          except_in={"torch_gloo": LATE + r"sleeps in Ranks.wait_for_request"}),  # torch does not record it
     Kind("waits_in_thread", "the same in a thread that the main one waits for", "同上，在主线程所等的线程里",
-         "<2> waits in <receive>, where it called <barrier> before", columns=("dtrain", "mpi")),
+         "<2> waits in <receive>, where it called <barrier> before", columns=("dtrain", "nccl", "mpi")),
     Kind("probes", "probes for a message that nobody sends", "探测没人发的消息", "<2> waits in <probe>, where it called <barrier> before",
          columns=OF_MPI),
     Kind("polls", "polls for it (MPI_Iprobe)", "轮询它（MPI_Iprobe）", LATE + "computes in ", columns=OF_MPI, limits=4),
@@ -150,9 +152,13 @@ KINDS = [
          "ranks wait for each other: <0> waits in <send> for rank 1; <1> waits in <send> for rank 2; <2> waits in <send> for rank 0",
          culprits=(0, 1, 2), said_by_stacks=r"ranks wait for each other: ranks \[0-2\] wait in <send>"),
     Kind("link", "the network between the ranks is lost", "rank 之间的网络断了", r"every rank has called \w+ \d+ .*, and it does not end",
-         culprits=(), columns=(*OF_MPI, "torch_gloo", "gloo_stacks"), held_by="link",
+         culprits=(), columns=("nccl", *OF_MPI, "torch_gloo", "gloo_stacks"), held_by="link",
          said_by_stacks=r"every rank is in \w+ at on_torch.py:\d+, and it does not end"),
     # Of some libraries only.
+    Kind("makes_no_communicator", "does not come to nccl_communicator()", "没有来到 nccl_communicator()",
+         "<2> <lacks> <make_communicator>: it sleeps in (blocked::)?sleeps", columns=("nccl",)),
+    Kind("gpu_computes", "its GPU computes without end", "它的 GPU 不停地计算", "<2> has not come to <barrier>: it waits for its GPU, which does not end what it computes",
+         columns=("nccl",)),
     Kind("does_not_start_sum", "does not start a sum that the others wait for later", "没有启动其他 rank 稍后等待的求和", "<2> <lacks> <isum>: it sleeps",
          columns=("mpi",)),
     Kind("does_not_fence", "does not come to a window's fence", "没有来到窗口的 fence", "<2> <lacks> <fence>: it sleeps", columns=OF_MPI),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The table of docs/hangs.md, of the results of runs."""
+"""The table of docs/hangs.md, of the results of runs; cells of which there is none stay as they are."""
 import json
 import re
 
@@ -8,9 +8,9 @@ import kinds
 from whole_jobs import ROOT
 
 BEGIN, END = "<!-- Of tests/hang_matrix/matrix -->", "<!-- End -->"
-HEADS = {"native": "native job", "dtrain": "dtrain's communicator", "mpi": "C++ with MPI", "mpi4py": "mpi4py",
+HEADS = {"native": "native job", "dtrain": "dtrain's communicator", "nccl": "NCCL stand-in", "mpi": "C++ with MPI", "mpi4py": "mpi4py",
          "torch_dtrain": "torch, dtrain", "torch_gloo": "torch, gloo", "gloo_stacks": "torch, gloo by stacks", "paddle": "Paddle, gloo"}
-CHINESE_HEADS = {**HEADS, "native": "原生作业", "dtrain": "dtrain 的通信器", "mpi": "C++ 与 MPI", "gloo_stacks": "torch，gloo，仅凭栈"}
+CHINESE_HEADS = {**HEADS, "native": "原生作业", "dtrain": "dtrain 的通信器", "nccl": "NCCL 替身", "mpi": "C++ 与 MPI", "gloo_stacks": "torch，gloo，仅凭栈"}
 PAGES = {ROOT / "docs/hangs.md": ("kind", HEADS, "text", "itself", "no"),
          ROOT / "docs/zh/hangs.md": ("种类", CHINESE_HEADS, "chinese", "自报", "否")}
 
@@ -27,26 +27,34 @@ def cells_of(results):
     return cells
 
 
-def text_of(run, refused, wrong):
+def rows_of(page_table):
+    """By the first cell and the head of the column: its text."""
+    heads, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page_table.strip().splitlines()]
+    return {(row[0], head): text for row in rows for head, text in zip(heads[1:], row[1:])}
+
+
+def text_of(run, before, refused, wrong):
     if run is None:
-        return ""
+        return before
     if run["outcome"] == "right":
         return f"{max(run['seconds'], 0):.1f}"
     return refused if run["outcome"] == "refused" else wrong
 
 
-def table(cells, first, heads, name, refused, wrong):
+def table(cells, before, first, heads, name, refused, wrong):
     lines = ["| " + " | ".join([first, *heads.values()]) + " |", "|---" * (1 + len(heads)) + "|"]
     rows = {kind.text: getattr(kind, name) for kind in kinds.KINDS}
     for text, shown in rows.items():
-        if any((text, column) in cells for column in heads):
-            lines.append("| " + " | ".join([shown, *(text_of(cells.get((text, column)), refused, wrong) for column in heads)]) + " |")
+        row = [text_of(cells.get((text, column)), before.get((shown, head), ""), refused, wrong) for column, head in heads.items()]
+        if any(row):
+            lines.append("| " + " | ".join([shown, *row]) + " |")
     return "\n".join(re.sub(r"\|  \|", "| |", re.sub(r"\|  (?=\|)", "| ", line)) for line in lines)
 
 
 def write(results):
     cells = cells_of(results)
     for page, (first, heads, name, refused, wrong) in PAGES.items():
-        before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-        after = rest.split(END)[1]
-        page.write_text(f"{before}{BEGIN}\n{table(cells, first, heads, name, refused, wrong)}\n{END}{after}", encoding="utf-8")
+        start, rest = page.read_text(encoding="utf-8").split(BEGIN)
+        page_table, end = rest.split(END)
+        new = table(cells, rows_of(page_table), first, heads, name, refused, wrong)
+        page.write_text(f"{start}{BEGIN}\n{new}\n{END}{end}", encoding="utf-8")

@@ -19,10 +19,11 @@ import kinds  # noqa: E402
 from columns import build_program, columns  # noqa: E402
 
 STRESS = bool(os.environ.get("DTRAIN_STRESS"))
-COLUMNS = ("native", "dtrain", "mpi", "mpi4py")
+COLUMNS = ("native", "dtrain", "nccl", "mpi", "mpi4py")
+IN_CPP = "nccl", "mpi"
 SHORT = {("native", "works_until_held:signal"), ("dtrain", "works_until_held:debugger"), ("dtrain", "comes_not"), ("dtrain", "circle"),
-         ("mpi", "lock"), ("mpi", "fork_with_lock"), ("mpi", "does_not_fence"), ("mpi", "receives"), ("mpi4py", "skips"),
-         ("mpi4py", "ends_not")}
+         ("nccl", "skips"), ("nccl", "ends_not"), ("nccl", "gpu_computes"), ("mpi", "lock"),
+         ("mpi", "fork_with_lock"), ("mpi", "does_not_fence"), ("mpi", "receives"), ("mpi4py", "skips"), ("mpi4py", "ends_not")}
 CELLS = [(name, kind) for name in COLUMNS for kind in kinds.KINDS
          if name in kind.columns and (STRESS or (name, kinds.title_of(kind)) in SHORT)]
 
@@ -38,8 +39,10 @@ def programs(tmp_path_factory):
 
 @pytest.mark.parametrize("name, kind", [pytest.param(name, kind, id=f"{name}-{kinds.title_of(kind)}") for name, kind in CELLS])
 def test_the_culprit_is_named(programs, tmp_path, name, kind):
-    tool = "gdb" if name == "mpi" else "py-spy"
-    if (name == "mpi" or (name, kinds.title_of(kind)) not in SHORT) and shutil.which(tool) is None:
+    if name not in programs:
+        pytest.skip("built without CUDA")
+    tool = "gdb" if name in IN_CPP else "py-spy"
+    if (name in IN_CPP or (name, kinds.title_of(kind)) not in SHORT) and shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed: it tells in which function a rank is")
     try:
         result = cell.run(kind, programs[name], tmp_path / "job")
@@ -52,6 +55,8 @@ def test_the_culprit_is_named(programs, tmp_path, name, kind):
 @pytest.mark.parametrize("name", COLUMNS if STRESS else ["dtrain", "mpi"])
 def test_healthy_runs_are_no_hangs(programs, tmp_path, name, limit):
     """Evaluation, a checkpoint, a slow loader and a compiler, each for a quarter of the limit, beside two processes that compute."""
+    if name not in programs:
+        pytest.skip("built without CUDA")
     busy = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(2)]
     try:
         for number in range(50 if STRESS else 1):

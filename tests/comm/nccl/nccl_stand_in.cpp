@@ -78,12 +78,25 @@ using nccl_stand_in::seen;
 
 namespace {
 
+/// What the ranks of an operation must agree on: where they do not, it does not end.
+struct Arguments {
+    enum Name { message, allreduce, reduce_scatter, all_gather, broadcast };
+    Name name = message;
+    ncclDataType_t type = ncclInt8;
+    ncclRedOp_t reduction = ncclSum;
+    int root = 0;
+    std::size_t count = 0;
+
+    friend bool operator==(const Arguments&, const Arguments&) = default;
+};
+
 /// One message of an operation.
 struct Piece {
     bool is_send = false;
     char* data = nullptr;
     std::size_t bytes = 0;
     int peer = 0;
+    Arguments arguments = {};
 };
 
 struct Work {
@@ -123,7 +136,7 @@ struct CUevent_st {
 struct ncclComm {
     int rank = 0;
     int size = 1;
-    int tag = 0;
+    int tag = 0;  ///< of data; the next ones are of the start and of arguments
     std::vector<int> world;
     int polls_left = 0;
     int operations = 0;
@@ -188,49 +201,79 @@ void wrong(const std::string& what) {
     seen().wrong.push_back(what);
 }
 
-/// Sends and receives pieces; those of a rank to itself meet in order.
+bool all_are_done(std::vector<MPI_Request>& requests) {
+    int all = 1;
+    if (!requests.empty())
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all, MPI_STATUSES_IGNORE);
+    return all != 0;
+}
+
+/// Sends and receives pieces; those of a rank to itself meet in order. Before its data each has its
+/// arguments.
 struct Exchange {
     ncclComm* comm;
     std::vector<Piece> pieces;
     std::function<void()> finish;
+    std::vector<Arguments> others_arguments;  ///< for each piece that is received
+    std::vector<MPI_Request> arguments_come;
     std::vector<MPI_Request> requests;
     bool begun = false;
+    bool agreed = false;
 
     bool advance() {
         if (comm->aborted) return true;
         if (comm->gpu_fails || comm->error != ncclSuccess) return false;
         if (comm->polls_left > 0) return false;
         if (!begun) begin();
-        int all = 1;
-        if (!requests.empty())
-            MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all, MPI_STATUSES_IGNORE);
-        if (all == 0) return false;
+        if (!agreed) agree();
+        if (!agreed || !all_are_done(requests)) return false;
         finish();
         return true;
     }
 
     void begin() {
         begun = true;
+        others_arguments.resize(pieces.size());
         std::deque<Piece> to_self;
         for (const auto& piece : pieces)
             if (piece.is_send && piece.peer == comm->rank) to_self.push_back(piece);
-        for (const auto& piece : pieces) {
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            auto& piece = pieces[i];
             if (piece.peer == comm->rank) {
                 if (piece.is_send) continue;
                 std::memmove(piece.data, to_self.front().data, piece.bytes);
                 to_self.pop_front();
-                continue;
+            } else if (piece.is_send) {
+                start(requests, MPI_Isend, &piece.arguments, sizeof(Arguments), piece.peer, arguments_tag());
+                start(requests, MPI_Isend, piece.data, piece.bytes, piece.peer, comm->tag);
+            } else {
+                start(arguments_come, MPI_Irecv, &others_arguments[i], sizeof(Arguments), piece.peer,
+                      arguments_tag());
             }
-            requests.push_back(MPI_REQUEST_NULL);
-            const int peer = comm->world[static_cast<std::size_t>(piece.peer)];
-            const int count = static_cast<int>(piece.bytes);
-            if (piece.is_send)
-                MPI_Isend(piece.data, count, MPI_BYTE, peer, comm->tag, nccl_stand_in::ranks,
-                          &requests.back());
-            else
-                MPI_Irecv(piece.data, count, MPI_BYTE, peer, comm->tag, nccl_stand_in::ranks,
-                          &requests.back());
         }
+    }
+
+    void agree() {
+        if (!all_are_done(arguments_come)) return;
+        const auto is_received = [&](const Piece& piece) {
+            return !piece.is_send && piece.peer != comm->rank;
+        };
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            if (is_received(pieces[i]) && others_arguments[i] != pieces[i].arguments) return;
+        for (const auto& piece : pieces)
+            if (is_received(piece))
+                start(requests, MPI_Irecv, piece.data, piece.bytes, piece.peer, comm->tag);
+        agreed = true;
+    }
+
+    int arguments_tag() const { return comm->tag + 2; }
+
+    template <class Start>
+    void start(std::vector<MPI_Request>& into, Start call, void* data, std::size_t bytes, int peer,
+               int tag) const {
+        into.push_back(MPI_REQUEST_NULL);
+        call(data, static_cast<int>(bytes), MPI_BYTE, comm->world[static_cast<std::size_t>(peer)], tag,
+             nccl_stand_in::ranks, &into.back());
     }
 };
 
@@ -386,15 +429,16 @@ void reduce(const std::vector<char>& all, std::size_t count, std::size_t stride,
 }
 
 /// Each rank's block goes to all; `finish` gets all blocks.
-ncclResult_t gather(ncclComm* comm, cudaStream_t stream, const void* send, std::size_t bytes, bool blocks,
-                    std::function<void(const std::vector<char>&)> finish) {
+ncclResult_t gather(ncclComm* comm, cudaStream_t stream, const Arguments& arguments, const void* send,
+                    std::size_t bytes, bool blocks, std::function<void(const std::vector<char>&)> finish) {
     const auto size = static_cast<std::size_t>(comm->size);
     const auto all = std::make_shared<std::vector<char>>(bytes * size);
     std::vector<Piece> pieces;
     for (int peer = 0; peer < comm->size; ++peer) {
         auto* out = mutable_bytes(send) + (blocks ? bytes * static_cast<std::size_t>(peer) : 0);
-        pieces.push_back({true, out, bytes, peer});
-        pieces.push_back({false, all->data() + bytes * static_cast<std::size_t>(peer), bytes, peer});
+        pieces.push_back({true, out, bytes, peer, arguments});
+        pieces.push_back(
+            {false, all->data() + bytes * static_cast<std::size_t>(peer), bytes, peer, arguments});
     }
     return add(comm, stream, std::move(pieces), [all, finish = std::move(finish)] { finish(*all); });
 }
@@ -473,7 +517,7 @@ ncclResult_t join(ncclComm_t* made, int size, int rank, const ncclUniqueId* ids,
     auto* comm = new ncclComm;
     comm->rank = rank;
     comm->size = size;
-    comm->tag = 2 * (first.root * 4096 + first.number);
+    comm->tag = 3 * (first.root * 4096 + first.number);
     comm->polls_left = script().join_polls;
     comm->joining = agreement(comm, first);
     *made = comm;
@@ -593,7 +637,8 @@ ncclResult_t __wrap_ncclGroupEnd() {
 ncclResult_t __wrap_ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                                   ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
     const auto bytes = count * bytes_of(type);
-    return gather(comm, stream, send, bytes, false, [=](const std::vector<char>& all) {
+    const Arguments arguments{.name = Arguments::allreduce, .type = type, .reduction = op, .count = count};
+    return gather(comm, stream, arguments, send, bytes, false, [=](const std::vector<char>& all) {
         reduce(all, count, bytes, comm->size, type, op, static_cast<char*>(receive));
     });
 }
@@ -601,37 +646,43 @@ ncclResult_t __wrap_ncclAllReduce(const void* send, void* receive, std::size_t c
 ncclResult_t __wrap_ncclReduceScatter(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                                       ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
     const auto bytes = count * bytes_of(type);
-    return gather(comm, stream, send, bytes, true, [=](const std::vector<char>& all) {
+    const Arguments arguments{
+        .name = Arguments::reduce_scatter, .type = type, .reduction = op, .count = count};
+    return gather(comm, stream, arguments, send, bytes, true, [=](const std::vector<char>& all) {
         reduce(all, count, bytes, comm->size, type, op, static_cast<char*>(receive));
     });
 }
 
 ncclResult_t __wrap_ncclAllGather(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                                   ncclComm_t comm, cudaStream_t stream) {
-    return gather(comm, stream, send, count * bytes_of(type), false,
+    const Arguments arguments{.name = Arguments::all_gather, .type = type, .count = count};
+    return gather(comm, stream, arguments, send, count * bytes_of(type), false,
                   [=](const std::vector<char>& all) { std::memcpy(receive, all.data(), all.size()); });
 }
 
 ncclResult_t __wrap_ncclBroadcast(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                                   int root, ncclComm_t comm, cudaStream_t stream) {
     const auto bytes = count * bytes_of(type);
+    const Arguments arguments{.name = Arguments::broadcast, .type = type, .root = root, .count = count};
     std::vector<Piece> pieces;
     if (comm->rank == root) {
         for (int peer = 0; peer < comm->size; ++peer)
-            pieces.push_back({true, mutable_bytes(send), bytes, peer});
+            pieces.push_back({true, mutable_bytes(send), bytes, peer, arguments});
     }
-    pieces.push_back({false, static_cast<char*>(receive), bytes, root});
+    pieces.push_back({false, static_cast<char*>(receive), bytes, root, arguments});
     return add(comm, stream, std::move(pieces));
 }
 
 ncclResult_t __wrap_ncclSend(const void* data, std::size_t count, ncclDataType_t type, int peer,
                              ncclComm_t comm, cudaStream_t stream) {
-    return add(comm, stream, {{true, mutable_bytes(data), count * bytes_of(type), peer}});
+    const Arguments arguments{.type = type, .count = count};
+    return add(comm, stream, {{true, mutable_bytes(data), count * bytes_of(type), peer, arguments}});
 }
 
 ncclResult_t __wrap_ncclRecv(void* data, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                              cudaStream_t stream) {
-    return add(comm, stream, {{false, static_cast<char*>(data), count * bytes_of(type), peer}});
+    const Arguments arguments{.type = type, .count = count};
+    return add(comm, stream, {{false, static_cast<char*>(data), count * bytes_of(type), peer, arguments}});
 }
 
 ncclResult_t __wrap_ncclGetVersion(int* version) {

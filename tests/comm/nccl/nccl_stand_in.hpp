@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // In place of NCCL and of the GPU, linked in by --wrap: memory of "GPUs" is memory of the host, operations
 // are MPI messages between the ranks of the test and sums in rank order, and go on only while they are asked
-// for. It refuses what NCCL does not promise to take, and does what a script says.
+// for. It refuses what NCCL does not promise to take, and does what a script says. Where ranks call different
+// operations, or one with other arguments, these do not end.
 #pragma once
 
 #include <cstddef>
