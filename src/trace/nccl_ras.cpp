@@ -137,8 +137,7 @@ void read_missing_rank(const json& rank, ToldCommunicator& communicator, NcclVie
 /// Without what is nested deeper than in any answer.
 json parsed(std::string_view text) {
     constexpr int max_depth = 10;
-    return json::parse(text,
-                       [](int depth, json::parse_event_t, const json&) { return depth <= max_depth; });
+    return json::parse(text, [](int depth, json::parse_event_t, const json&) { return depth <= max_depth; });
 }
 
 std::optional<NcclView> read_as_json(std::string_view text, const IsOwn& is_own) {

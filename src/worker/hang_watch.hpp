@@ -68,7 +68,7 @@ class HangWatch {
     std::optional<StackSummary> where_;
     cluster::Inactivity kind_ = cluster::Inactivity::sleeps;
     Idleness::Clock::time_point stopped_until_{};  // by a debugger that tells where it is
-    std::chrono::milliseconds used_before_{0};  // processor time, when it was asked where it is
+    std::chrono::milliseconds used_before_{0};     // processor time, when it was asked where it is
     Idleness::Clock::time_point asked_at_;
     std::string problem_;
     bool reported_idle_ = false;

@@ -37,7 +37,7 @@ class Kind:
     text: str        # for the table
     chinese: str
     said: str
-    culprits: tuple = (2,)
+    culprits: tuple | None = (2,)  # None: whoever the network leaves behind
     columns: tuple = EVERYWHERE
     limits: int = 1  # limits after which it counts as a hang: four where the rank computes
     limits_in: dict = dataclasses.field(default_factory=dict)  # column: limits there, ten where ranks wait busily for the start
@@ -151,13 +151,15 @@ KINDS = [
     Kind("ring_of_sends", "a ring of sends that nobody receives", "没人接收的一圈发送",
          "ranks wait for each other: <0> waits in <send> for rank 1; <1> waits in <send> for rank 2; <2> waits in <send> for rank 0",
          culprits=(0, 1, 2), said_by_stacks=r"ranks wait for each other: ranks \[0-2\] wait in <send>"),
-    Kind("link", "the network between the ranks is lost", "rank 之间的网络断了", r"every rank has called \w+ \d+ .*, and it does not end",
-         culprits=(), columns=("nccl", *OF_MPI, "torch_gloo", "gloo_stacks"), held_by="link",
+    Kind("link", "the network between the ranks is lost", "rank 之间的网络断了",
+         r"(every rank has called \w+ \d+ .*, and it does not end|rank \d on \S+ waits in \w+ \d+ .*, which the others have left)",
+         culprits=None, columns=("nccl", *OF_MPI, "torch_gloo", "gloo_stacks"), held_by="link",
          said_by_stacks=r"every rank is in \w+ at on_torch.py:\d+, and it does not end"),
     # Of some libraries only.
     Kind("makes_no_communicator", "does not come to nccl_communicator()", "没有来到 nccl_communicator()",
          "<2> <lacks> <make_communicator>: it sleeps in (blocked::)?sleeps", columns=("nccl",)),
-    Kind("gpu_computes", "its GPU computes without end", "它的 GPU 不停地计算", "<2> has not come to <barrier>: it waits for its GPU, which does not end what it computes",
+    Kind("gpu_computes", "its GPU computes without end", "它的 GPU 不停地计算",
+         "<2> has not come to <barrier>: it waits for its GPU, which does not end what it computes",
          columns=("nccl",)),
     Kind("does_not_start_sum", "does not start a sum that the others wait for later", "没有启动其他 rank 稍后等待的求和", "<2> <lacks> <isum>: it sleeps",
          columns=("mpi",)),

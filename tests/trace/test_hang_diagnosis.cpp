@@ -314,11 +314,9 @@ TEST(HangDiagnosis, AGpuThatHasNotComeToALaterOperationIsNotToBlame) {
 TEST(HangDiagnosis, NamesWhoseGpuHasNotComeToAMessage) {
     auto states = waiting_for_gpu_of_rank_2(17);
     for (const int other : {0, 1, 3})
-        states[static_cast<std::size_t>(other)] =
-            rank(other, {all_reduce(16), waits_in({.kind = OperationKind::receive,
-                                                   .group = "dp",
-                                                   .name = "receive",
-                                                   .peer = 2})});
+        states[static_cast<std::size_t>(other)] = rank(
+            other, {all_reduce(16),
+                    waits_in({.kind = OperationKind::receive, .group = "dp", .name = "receive", .peer = 2})});
     EXPECT_THAT(diagnose_hang(states).culprit,
                 testing::StartsWith("rank 2 on node1 has not sent what is waited for in receive from rank 2 "
                                     "of dp: it waits for its GPU, which does not end what it computes"));

@@ -80,6 +80,7 @@ std::string LoggedCall::text() const {
             if (peer >= 0) add("root " + std::to_string(peer));
             break;
         case trace::OperationKind::other:
+        case trace::OperationKind::own_gpu:
             if (peer >= 0) add("rank " + std::to_string(peer));
             break;
     }

@@ -45,10 +45,11 @@ void take_questions(int connection) {
 Answer of_process(pid_t pid) {
     return [pid](int connection) {
         take_questions(connection);
-        write_all(connection,
-                  fmt::format("SERVER PROTOCOL 2\nOK\nOK\n{{\"communicators\": [{{\"hash\": \"0xa\", \"size\": 1, "
-                              "\"ranks\": [{{\"rank\": 0, \"host\": \"127.0.0.1\", \"pid\": {}}}]}}]}}\n",
-                              pid));
+        write_all(
+            connection,
+            fmt::format("SERVER PROTOCOL 2\nOK\nOK\n{{\"communicators\": [{{\"hash\": \"0xa\", \"size\": 1, "
+                        "\"ranks\": [{{\"rank\": 0, \"host\": \"127.0.0.1\", \"pid\": {}}}]}}]}}\n",
+                        pid));
     };
 }
 
@@ -196,7 +197,8 @@ TEST(RasAddress, IsHostAndPort) {
     EXPECT_EQ(parse_ras_address("10.0.0.1:7"), (RasAddress{.host = "10.0.0.1", .port = 7}));
     EXPECT_EQ(parse_ras_address("[::1]:7"), (RasAddress{.host = "::1", .port = 7}));
     EXPECT_EQ(parse_ras_address("[fe80::1%eth0]:7"), (RasAddress{.host = "fe80::1", .port = 7}));
-    for (const auto* const wrong : {"", ":", "localhost", "localhost:", ":7", "a:0", "a:65536", "a:-1", "a:x", "[]:7"})
+    for (const auto* const wrong :
+         {"", ":", "localhost", "localhost:", ":7", "a:0", "a:65536", "a:-1", "a:x", "[]:7"})
         EXPECT_FALSE(parse_ras_address(wrong)) << wrong;
 }
 

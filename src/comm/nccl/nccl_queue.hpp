@@ -119,8 +119,8 @@ class NcclQueue {
     std::uint64_t collectives_ = 0;  ///< messages are started in another order on each rank
     std::chrono::milliseconds abort_within_;
     std::optional<std::chrono::duration<double>> deadline_;  ///< none: that of failure_monitor_
-    std::chrono::duration<double> waited_{};  ///< for the operation at the front, by calls with a limit
-    std::uint64_t waits_for_ = 0;             ///< first of the batch that was last waited for
+    std::chrono::duration<double> waited_{};     ///< for the operation at the front, by calls with a limit
+    std::uint64_t waits_for_ = 0;                ///< first of the batch that was last waited for
     std::optional<trace::ScopedOperation> gpu_;  ///< while the GPU has not come to the operation at the front
     std::uint64_t started_ = 0;
     std::uint64_t completed_ = 0;
