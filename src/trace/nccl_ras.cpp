@@ -219,7 +219,7 @@ class TextReader {
             sizes_[words[0]] = parse_int(words[4]).value_or(0);
         } else if (line.starts_with('#')) {
             take_heading(line);
-        } else if (words.size() == 1 && line != "") {
+        } else if (words.size() == 1) {
             end_party();
             section_ = line;
         } else if (line.starts_with("Communicator ranks have different ")) {

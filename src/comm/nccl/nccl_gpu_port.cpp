@@ -87,7 +87,7 @@ class GpuPort final : public NcclPort {
     NcclAnswer issue(std::span<const Call> calls) override {
         const OnDevice here(options_.device);
         before_ = mark_of(compute_);
-        const auto follows =
+        auto follows =
             mark_error_ != cudaSuccess ? answer_of(mark_error_, "cudaEventRecord") : follow(marks_[before_]);
         if (follows.state != NcclState::done) return follows;
         if (calls.size() == 1) return issue_one(calls.front());
