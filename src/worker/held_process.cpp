@@ -47,15 +47,18 @@ std::string process_name(pid_t pid) {
     return std::string(trimmed(read_file(fmt::format("/proc/{}/comm", pid)).value_or("")));
 }
 
+pid_t tracer_of(pid_t pid) {
+    const auto status = read_file(fmt::format("/proc/{}/status", pid)).value_or("");
+    return parse_int<pid_t>(field_of(status, "TracerPid:")).value_or(0);
+}
+
 std::string what_holds(pid_t pid) {
     const auto membership = read_file(fmt::format("/proc/{}/cgroup", pid)).value_or("");
     if (const auto group = frozen_cgroup("/sys/fs/cgroup", membership))
         return "frozen with its control group " + *group;
     if (!stays_in('t', pid)) return "";
-    const auto status = read_file(fmt::format("/proc/{}/status", pid)).value_or("");
-    const auto tracer = field_of(status, "TracerPid:");
-    return fmt::format("held by a debugger ({}, pid {})", process_name(parse_int(tracer).value_or(0)),
-                       tracer);
+    const auto tracer = tracer_of(pid);
+    return fmt::format("held by a debugger ({}, pid {})", process_name(tracer), tracer);
 }
 
 pid_t thread_in_kernel(pid_t pid) {

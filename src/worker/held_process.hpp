@@ -12,6 +12,9 @@ namespace dtrain::worker {
 /// As the kernel knows it, of 15 characters at most; "": there is no such process.
 std::string process_name(pid_t pid);
 
+/// The process that traces it; 0: none does.
+pid_t tracer_of(pid_t pid);
+
 /// "held by a debugger (gdb, pid 77)", "frozen with its control group /docker/1f2e"; "": neither.
 std::string what_holds(pid_t pid);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <iterator>
 #include <map>
@@ -12,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -65,6 +67,15 @@ bool is_stopped(pid_t pid) {
     return is_in_state(pid, 'T');
 }
 
+/// After the debugger that looked at it was told to end: one that was still attaching leaves it stopped.
+void let_go_on(pid_t pid) {
+    constexpr milliseconds debugger_ends{500};
+    constexpr milliseconds between{1};
+    const auto until = Clock::now() + debugger_ends;
+    while (tracer_of(pid) != 0 && Clock::now() < until) std::this_thread::sleep_for(between);
+    ::kill(pid, SIGCONT);
+}
+
 /// A debugger would wait for it in vain.
 bool can_be_asked(pid_t pid) {
     return what_holds(pid).empty() && thread_in_kernel(pid) == 0;
@@ -81,8 +92,7 @@ std::optional<Stacks> ask(std::vector<std::string> argv, pid_t pid,
     auto calls = calls_of(answer.out);
     if (!calls.empty())
         return Stacks{.text = std::move(answer.out), .top = calls.front(), .calls = std::move(calls)};
-    // A debugger that was ended while it attached leaves the process stopped.
-    if (!was_stopped) ::kill(pid, SIGCONT);
+    if (!was_stopped) let_go_on(pid);
     return std::nullopt;
 }
 
@@ -242,6 +252,8 @@ std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
 
 StackCollection::StackCollection(std::vector<pid_t> processes, fs::path file, mode_t mode,
                                  Environment environment, fs::path operations, fs::path listing) {
+    std::ranges::copy_if(processes, std::back_inserter(running_),
+                         [](pid_t pid) { return !is_stopped(pid) && tracer_of(pid) == 0; });
     auto answer = Pipe::open();
     const pid_t parent = ::getpid();
     child_ = ::fork();
@@ -264,8 +276,9 @@ StackCollection::StackCollection(std::vector<pid_t> processes, fs::path file, mo
 
 StackCollection::~StackCollection() {
     if (child_ < 0) return;
-    ::kill(child_, SIGKILL);
+    ::kill(child_, SIGKILL);  // and with it the debugger
     finish();
+    for (const auto pid : running_) let_go_on(pid);
 }
 
 StackSummary StackCollection::finish() {

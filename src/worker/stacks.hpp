@@ -60,7 +60,7 @@ class StackCollection {
                     std::filesystem::path listing = {});
     StackCollection(const StackCollection&) = delete;
     StackCollection& operator=(const StackCollection&) = delete;
-    /// Ends the collection if it is still running.
+    /// Ends the collection if it is still running, and lets processes go on that its debugger leaves stopped.
     ~StackCollection();
 
     /// Readable when the file is complete.
@@ -71,6 +71,7 @@ class StackCollection {
   private:
     pid_t child_ = -1;
     FileDescriptor top_;
+    std::vector<pid_t> running_;  ///< nothing had stopped these when it began
 };
 
 }  // namespace dtrain::worker

@@ -160,8 +160,9 @@ TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEndedWithItsTool) {
     ASSERT_TRUE(
         write_all(open_log(gdb).get(), "#!/bin/sh\necho $$ >" + up.string() + "\nexec /bin/sleep 1000\n"));
     ::chmod(gdb.c_str(), 0700);
+    Subprocess sleeper({.argv = {"sleep", "1000"}});
     {
-        StackCollection collection({shell_.pid()}, folder / "log.stacks", 0600,
+        StackCollection collection({sleeper.pid()}, folder / "log.stacks", 0600,
                                    {{"PATH", gdb.parent_path().string()}});
         for (int tries = 0; tries < 3000 && !read_file(up).value_or("").ends_with('\n'); ++tries)
             ::usleep(10'000);
@@ -171,6 +172,31 @@ TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEndedWithItsTool) {
     ASSERT_GT(tool, 0);
     for (int tries = 0; tries < 1000 && runs(tool); ++tries) ::usleep(10'000);
     EXPECT_FALSE(runs(tool));
+    sleeper.send(SIGKILL);
+}
+
+TEST_F(StacksOf, ACollectionThatIsEndedLeavesProcessesAsTheyWere) {
+    const tests::TemporaryFolder folder;
+    const auto gdb = folder / "gdb";  // as gdb that is killed while it attaches
+    const auto up = folder / "up";
+    ASSERT_TRUE(write_all(open_log(gdb).get(),
+                          "#!/bin/sh\nfor pid in \"$@\"; do :; done\nkill -STOP $pid\necho up >>" +
+                              up.string() + "\nexec /bin/sleep 1000\n"));
+    ::chmod(gdb.c_str(), 0700);
+    Subprocess running({.argv = {"sleep", "1000"}});
+    Subprocess stopped({.argv = {"sleep", "1000"}});
+    stopped.send(SIGSTOP);
+    while (stat_of(stopped.pid())->state != 'T') ::usleep(1000);
+    {
+        StackCollection collection({running.pid(), stopped.pid()}, folder / "log.stacks", 0600,
+                                   {{"PATH", gdb.parent_path().string() + ":/bin:/usr/bin"}});
+        for (int tries = 0; tries < 3000 && !std::filesystem::exists(up); ++tries) ::usleep(10'000);
+        EXPECT_EQ(stat_of(running.pid())->state, 'T');
+    }
+    EXPECT_NE(stat_of(running.pid())->state, 'T');
+    EXPECT_EQ(stat_of(stopped.pid())->state, 'T');
+    running.send(SIGKILL);
+    stopped.send(SIGKILL);
 }
 
 }  // namespace
