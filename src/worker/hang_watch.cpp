@@ -16,6 +16,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Each poll reads all of /proc: with many ranks on a node, jobs that end at once would wait for that.
+constexpr milliseconds before_first_poll{1'000};
+
 template <class Number>
 Number increase(Number before, Number after) {
     return after > before ? after - before : Number{0};
@@ -24,7 +27,9 @@ Number increase(Number before, Number after) {
 }  // namespace
 
 HangWatch::HangWatch(Options options)
-    : options_(std::move(options)), idleness_(options_.limit), next_poll_(Idleness::Clock::now()) {}
+    : options_(std::move(options)),
+      idleness_(options_.limit),
+      next_poll_(Idleness::Clock::now() + std::min(idleness_.interval(), before_first_poll)) {}
 
 std::optional<HangWatch::Finding> HangWatch::poll(pid_t guard, pid_t program, std::uintmax_t output) {
     const bool polled = poll_due(guard, output);

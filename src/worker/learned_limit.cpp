@@ -10,6 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t enough_operations = 100;
+constexpr std::uint64_t start = 1;  // init, MPI_Init: what a program loads and compiles follows
 constexpr int margin = 10;
 constexpr int margin_of_long_times = 2;
 
@@ -21,7 +22,7 @@ void LearnedLimit::sample(std::uint64_t operations, std::uintmax_t output, Clock
         last_->last_seen = now;
         return;
     }
-    if (last_ && last_->operations > 0) {
+    if (last_ && last_->operations > start) {
         // What changed between two samples may have been quiet for all of that time, or hardly at all.
         const auto quiet = std::chrono::duration_cast<milliseconds>(last_->last_seen - last_->first_seen);
         longest_quiet_ = std::max(longest_quiet_, quiet);

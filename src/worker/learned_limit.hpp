@@ -10,8 +10,9 @@ namespace dtrain::worker {
 
 /// After how long without an operation that ends and without output a rank counts as idle, from how long that
 /// has lasted so far. Until 100 operations have ended: ten times the shortest limit. Then ten times the
-/// longest quiet time after the first operation, but not less than the shortest limit, and not more than ten
-/// times that, or than twice that quiet time if it is longer. Has no clock of its own.
+/// longest quiet time after the second operation (the first one is the start of dtrain or MPI), but not less
+/// than the shortest limit, and not more than ten times that, or than twice that quiet time if it is longer.
+/// Has no clock of its own.
 class LearnedLimit {
   public:
     using Clock = std::chrono::steady_clock;

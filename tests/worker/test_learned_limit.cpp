@@ -61,6 +61,13 @@ TEST_F(LearnedLimitTest, TheTimeBeforeTheFirstOperationDoesNotCount) {
     EXPECT_EQ(limit_.value(), 60s);
 }
 
+TEST_F(LearnedLimitTest, NeitherDoesTheTimeAfterTheStart) {
+    pass(1, 1);
+    pass(1000, 0);
+    pass(100, 1);
+    EXPECT_EQ(limit_.value(), 60s) << "data were loaded";
+}
+
 TEST_F(LearnedLimitTest, LongTimesCountTwice) {
     pass(100, 1);
     pass(100, 0);
