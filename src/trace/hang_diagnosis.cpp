@@ -59,9 +59,7 @@ bool all_have_come(const BlockedRank& each) {
 
 /// Whether any rank is in an operation that it has recorded.
 bool some_is_recorded(const std::vector<RankState>& states) {
-    return std::ranges::any_of(states, [](const RankState& state) {
-        return std::ranges::any_of(state.operations, std::not_fn(&Operation::has_ended));
-    });
+    return std::ranges::any_of(states, any_goes_on, &RankState::operations);
 }
 
 class Diagnosis {

@@ -131,6 +131,10 @@ bool shorten(RankState& state) {
 
 }  // namespace
 
+bool any_goes_on(const std::vector<Operation>& operations) {
+    return !std::ranges::all_of(operations, &Operation::has_ended);
+}
+
 std::string to_json(const RankState& state) {
     auto groups = json::array();
     for (const auto& group : state.groups)

@@ -32,6 +32,9 @@ struct Operation {
     friend bool operator==(const Operation&, const Operation&) = default;
 };
 
+/// Whether any of them has not ended.
+bool any_goes_on(const std::vector<Operation>& operations);
+
 /// A communicator or process group that a rank is in.
 struct Group {
     std::string name = {};

@@ -61,6 +61,10 @@ std::string what_holds(pid_t pid) {
     return fmt::format("held by a debugger ({}, pid {})", process_name(tracer), tracer);
 }
 
+bool cannot_answer(pid_t pid) {
+    return is_in_state(pid, 'T') || !what_holds(pid).empty();
+}
+
 pid_t thread_in_kernel(pid_t pid) {
     if (stays_in('D', pid)) return pid;
     std::error_code error;

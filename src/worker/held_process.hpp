@@ -18,6 +18,9 @@ pid_t tracer_of(pid_t pid);
 /// "held by a debugger (gdb, pid 77)", "frozen with its control group /docker/1f2e"; "": neither.
 std::string what_holds(pid_t pid);
 
+/// Whether a signal has stopped it, or something holds it: then its threads do not answer.
+bool cannot_answer(pid_t pid);
+
 /// A thread that stays in an uninterruptible system call, the main one if that does; 0: there is none.
 pid_t thread_in_kernel(pid_t pid);
 

@@ -76,10 +76,9 @@ int own_pid_of(pid_t pid) {
     return parse_int(std::string_view(field).substr(field.find_last_of(" \t") + 1)).value_or(pid);
 }
 
-/// Addresses of this machine; NCCL listens at one of them.
-std::vector<std::string> addresses_for(const std::string& host) {
+/// Of `own`, the addresses of this machine; NCCL listens at one of them.
+std::vector<std::string> addresses_for(const std::string& host, const std::set<std::string>& own) {
     if (host == "localhost") return {"127.0.0.1", "::1"};
-    const auto own = own_addresses();
     std::array<unsigned char, sizeof(in6_addr)> binary{};
     const bool is_address = ::inet_pton(AF_INET, host.c_str(), binary.data()) == 1 ||
                             ::inet_pton(AF_INET6, host.c_str(), binary.data()) == 1;
@@ -176,7 +175,7 @@ std::optional<trace::NcclView> nccl_view(const std::vector<pid_t>& processes, mi
         return pids.contains(process.pid) && own.contains(process.host);
     };
     std::optional<trace::NcclView> view;
-    for (const auto& address : addresses_for(where->host)) {
+    for (const auto& address : addresses_for(where->host, own)) {
         std::string answer;
         for (int asked = 0; asked < max_questions; ++asked) {
             const auto outcome = ask_ras(address, where->port, until, answer);

@@ -155,16 +155,12 @@ std::string resume_hint(pid_t pid) {
 bool any_goes_on(const fs::path& operations) {
     if (operations.empty()) return false;
     const auto logs = trace::read_operation_logs(operations, Clock::now().time_since_epoch());
-    return std::ranges::any_of(logs, [](const auto& process) {
-        return std::ranges::any_of(process.operations,
-                                   [](const auto& operation) { return !operation.has_ended; });
-    });
+    return std::ranges::any_of(logs, trace::any_goes_on, &trace::ProcessOperations::operations);
 }
 
-/// Of a process that is stopped neither the threads answer.
 trace::NcclView told_by_nccl(const std::vector<pid_t>& processes) {
     auto asked = processes;
-    std::erase_if(asked, [](pid_t pid) { return is_stopped(pid) || !what_holds(pid).empty(); });
+    std::erase_if(asked, cannot_answer);
     if (asked.size() > max_processes) asked.resize(max_processes);
     return nccl_view(asked, nccl_limit).value_or(trace::NcclView());
 }

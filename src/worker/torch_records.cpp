@@ -75,8 +75,7 @@ std::vector<Asked> connections_to(const fs::path& operations, const std::vector<
     for (const auto pid : processes) {
         const auto socket = std::ranges::find(sockets, pid, &TorchSocket::pid);
         if (socket == sockets.end()) continue;
-        const bool cannot_answer = is_in_state(pid, 'T') || !what_holds(pid).empty();
-        if (cannot_answer) continue;
+        if (cannot_answer(pid)) continue;
         if (asked.size() == max_asked) break;
         auto connection = connect_to(socket->path);
         if (connection.valid()) asked.push_back({.pid = pid, .connection = std::move(connection)});

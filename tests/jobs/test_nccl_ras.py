@@ -8,11 +8,11 @@ Oracle: the counts in the answers, of which that of rank 2 is the lowest; withou
 import json
 import re
 import signal
-import socket
 
 import pytest
 
 from conftest import LAUNCH, without_debuggers
+from free_ports import free_ports
 
 SCRIPT = """\
 import json, mmap, os, pathlib, socket, sys, threading, time
@@ -135,9 +135,7 @@ def words(job):
     """words(KIND, *options): the stand-ins, whose RAS has a port that nobody else uses."""
     job.script("job.py", SCRIPT)
     job.script("libnccl.so.2", "stand-in")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_ports(1)[0]}"
 
     def command(kind, *options):
         return ["--quiet", "--nproc_per_node", 3, "--grace", 1, *options, "job.py", kind]

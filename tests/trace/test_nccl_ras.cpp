@@ -175,6 +175,12 @@ HangDiagnosis diagnosis_of(const std::string& answer, int ranks = 4) {
     return diagnose_hang(states_with(answer, ranks));
 }
 
+/// All ranks are in one communicator, "a".
+HangDiagnosis diagnosis_in_one(const std::vector<Told>& told) {
+    const auto ranks = static_cast<int>(told.size());
+    return diagnosis_of(json_answer({json_of("a", ranks, told)}), ranks);
+}
+
 TEST(NcclRas, JsonTellsWhoHasLaunchedFewer) {
     const auto answer = json_answer({json_of("cf264af53edbe986", 4,
                                              {{.rank = 0, .all_reduces = 6650, .broadcasts = 3},
@@ -234,11 +240,10 @@ TEST(NcclRas, SeesRanksThatUseTwoCommunicatorsInAnotherOrder) {
 }
 
 TEST(NcclRas, NamesAnotherOperation) {
-    const auto found = diagnosis_of(json_answer({json_of("a", 4,
-                                                         {{.rank = 0, .all_reduces = 7, .broadcasts = 1},
-                                                          {.rank = 1, .all_reduces = 6, .broadcasts = 2},
-                                                          {.rank = 2, .all_reduces = 7, .broadcasts = 1},
-                                                          {.rank = 3, .all_reduces = 7, .broadcasts = 1}})}));
+    const auto found = diagnosis_in_one({{.rank = 0, .all_reduces = 7, .broadcasts = 1},
+                                         {.rank = 1, .all_reduces = 6, .broadcasts = 2},
+                                         {.rank = 2, .all_reduces = 7, .broadcasts = 1},
+                                         {.rank = 3, .all_reduces = 7, .broadcasts = 1}});
     EXPECT_EQ(found.cause, Cause::sequence);
     EXPECT_THAT(found.culprits, ElementsAre(1));
     EXPECT_EQ(
@@ -248,20 +253,16 @@ TEST(NcclRas, NamesAnotherOperation) {
 }
 
 TEST(NcclRas, OfTwoDifferentOperationsNoneIsRight) {
-    const auto found = diagnosis_of(json_answer({json_of("a", 2,
-                                                         {{.rank = 0, .all_reduces = 7, .broadcasts = 1},
-                                                          {.rank = 1, .all_reduces = 6, .broadcasts = 2}})}),
-                                    2);
+    const auto found = diagnosis_in_one(
+        {{.rank = 0, .all_reduces = 7, .broadcasts = 1}, {.rank = 1, .all_reduces = 6, .broadcasts = 2}});
     EXPECT_EQ(found.cause, Cause::sequence);
     EXPECT_THAT(found.culprits, testing::UnorderedElementsAre(0, 1));
 }
 
 TEST(NcclRas, WhoIsBehindInAllHasNotCalledAnotherOperation) {
-    const auto found = diagnosis_of(json_answer({json_of("a", 3,
-                                                         {{.rank = 0, .all_reduces = 10, .broadcasts = 5},
-                                                          {.rank = 1, .all_reduces = 9, .broadcasts = 5},
-                                                          {.rank = 2, .all_reduces = 9, .broadcasts = 4}})}),
-                                    3);
+    const auto found = diagnosis_in_one({{.rank = 0, .all_reduces = 10, .broadcasts = 5},
+                                         {.rank = 1, .all_reduces = 9, .broadcasts = 5},
+                                         {.rank = 2, .all_reduces = 9, .broadcasts = 4}});
     EXPECT_EQ(found.cause, Cause::absent);
     EXPECT_THAT(found.culprits, ElementsAre(2));
 }
@@ -277,7 +278,7 @@ TEST(NcclRas, NamesWhoHasLeftACommunicator) {
     EXPECT_EQ(destroyed.culprit, sentence);
     auto with_it = others;
     with_it.push_back({.rank = 2, .all_reduces = 5, .finalizes = true});
-    EXPECT_EQ(diagnosis_of(json_answer({json_of("a", 3, with_it)}), 3).culprit, sentence);
+    EXPECT_EQ(diagnosis_in_one(with_it).culprit, sentence);
     const auto text =
         text_answer("2.26.2", 3, "",
                     "#0-0 (000000000000000a) MISMATCH\n"
@@ -403,10 +404,9 @@ TEST(NcclRas, HalvesThatAreNotNamedAccuseNobody) {
 }
 
 TEST(NcclRas, AJobWithoutDifferencesIsNotAccused) {
-    const auto answer =
-        json_answer({json_of("a", 2, {{.rank = 0, .all_reduces = 9}, {.rank = 1, .all_reduces = 9}})});
-    EXPECT_THAT(diagnosis_of(answer, 2).culprits, IsEmpty());
-    EXPECT_EQ(diagnosis_of(answer, 2).cause, Cause::unknown);
+    const auto found = diagnosis_in_one({{.rank = 0, .all_reduces = 9}, {.rank = 1, .all_reduces = 9}});
+    EXPECT_THAT(found.culprits, IsEmpty());
+    EXPECT_EQ(found.cause, Cause::unknown);
 }
 
 TEST(NcclRas, WhatRanksHaveRecordedComesFirst) {

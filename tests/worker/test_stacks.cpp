@@ -40,6 +40,18 @@ bool runs(pid_t pid) {
     return !status.empty() && status.find("State:\tZ") == std::string::npos;
 }
 
+/// Puts it into the folder, which is where tools are looked for then.
+Environment with_gdb(const tests::TemporaryFolder& folder, const std::string& script) {
+    const auto gdb = folder / "gdb";
+    EXPECT_TRUE(write_all(open_log(gdb).get(), "#!/bin/sh\n" + script));
+    ::chmod(gdb.c_str(), 0700);
+    return {{"PATH", folder.path().string()}};
+}
+
+constexpr const char* hangs = "exec /bin/sleep 1000\n";
+/// As gdb that is killed while it attaches.
+constexpr const char* stops_it = "for pid in \"$@\"; do :; done\nkill -STOP $pid\n";
+
 class StacksOf : public testing::Test {
   protected:
     StacksOf() {
@@ -59,33 +71,22 @@ TEST_F(StacksOf, TheKernelIsAskedWhereThereIsNoTool) {
 
 TEST_F(StacksOf, AToolThatHangsIsNotWaitedForLong) {
     const tests::TemporaryFolder folder;
-    const auto gdb = folder / "gdb";
-    ASSERT_TRUE(write_all(open_log(gdb).get(), "#!/bin/sh\nexec /bin/sleep 1000\n"));
-    ::chmod(gdb.c_str(), 0700);
-    const auto stacks = stacks_of(shell_.pid(), {{"PATH", gdb.parent_path().string()}}, 100ms);
+    const auto stacks = stacks_of(shell_.pid(), with_gdb(folder, hangs), 100ms);
     EXPECT_THAT(stacks.text, HasSubstr("thread "));
 }
 
 TEST_F(StacksOf, AToolThatIsEndedLeavesTheProcessRunning) {
     const tests::TemporaryFolder folder;
-    const auto gdb = folder / "gdb";  // as gdb that is killed while it attaches
-    ASSERT_TRUE(write_all(open_log(gdb).get(),
-                          "#!/bin/sh\nfor pid in \"$@\"; do :; done\nkill -STOP $pid\n"
-                          "exec /bin/sleep 1000\n"));
-    ::chmod(gdb.c_str(), 0700);
     Subprocess sleeper({.argv = {"sleep", "1000"}});
-    stacks_of(sleeper.pid(), {{"PATH", gdb.parent_path().string() + ":/bin:/usr/bin"}}, 500ms);
+    stacks_of(sleeper.pid(), with_gdb(folder, std::string(stops_it) + hangs), 500ms);
     EXPECT_NE(stat_of(sleeper.pid())->state, 'T');
     sleeper.send(SIGKILL);
 }
 
 TEST_F(StacksOf, AToolThatFindsThemIsBelieved) {
     const tests::TemporaryFolder folder;
-    const auto gdb = folder / "gdb";
-    ASSERT_TRUE(write_all(open_log(gdb).get(),
-                          "#!/bin/sh\necho 'Thread 1 (LWP 1):'; echo '#0  here ()'; echo \"$@\"\n"));
-    ::chmod(gdb.c_str(), 0700);
-    const auto stacks = stacks_of(shell_.pid(), {{"PATH", gdb.parent_path().string()}}, 10s);
+    const auto environment = with_gdb(folder, "echo 'Thread 1 (LWP 1):'; echo '#0  here ()'; echo \"$@\"\n");
+    const auto stacks = stacks_of(shell_.pid(), environment, 10s);
     EXPECT_EQ(stacks.top, "here ()");
     EXPECT_THAT(stacks.text, HasSubstr("-p " + std::to_string(shell_.pid()) + "\n"));
 }
@@ -104,13 +105,12 @@ TEST_F(StacksOf, OneThatASignalHasStoppedIsToldHowToGoOn) {
 TEST_F(StacksOf, OneThatADebuggerHoldsIsNotAsked) {
     const tests::TemporaryFolder folder;
     const auto asked = folder / "asked";
-    ASSERT_TRUE(write_all(open_log(folder / "gdb").get(), "#!/bin/sh\n: >" + asked.string() + "\n"));
-    ::chmod((folder / "gdb").c_str(), 0700);
+    const auto environment = with_gdb(folder, ": >" + asked.string() + "\n");
     Subprocess held{{.argv = {"sleep", "1000"}}};
     ASSERT_EQ(::ptrace(PTRACE_SEIZE, held.pid(), nullptr, nullptr), 0) << std::strerror(errno);
     ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, held.pid(), nullptr, nullptr), 0);
     while (stat_of(held.pid())->state != 't') ::usleep(1000);
-    StackCollection collection({held.pid()}, folder / "log.stacks", 0600, {{"PATH", folder.path().string()}});
+    StackCollection collection({held.pid()}, folder / "log.stacks", 0600, environment);
     const auto found = collection.finish();
     EXPECT_TRUE(found.is_stopped);
     EXPECT_EQ(found.held_by, "held by a debugger (test_worker, pid " + std::to_string(::getpid()) + ")");
@@ -155,15 +155,11 @@ TEST_F(StacksOf, ACollectionIsAPrivateFileOfAllProcesses) {
 
 TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEndedWithItsTool) {
     const tests::TemporaryFolder folder;
-    const auto gdb = folder / "gdb";
     const auto up = folder / "up";
-    ASSERT_TRUE(
-        write_all(open_log(gdb).get(), "#!/bin/sh\necho $$ >" + up.string() + "\nexec /bin/sleep 1000\n"));
-    ::chmod(gdb.c_str(), 0700);
+    const auto environment = with_gdb(folder, "echo $$ >" + up.string() + "\n" + hangs);
     Subprocess sleeper({.argv = {"sleep", "1000"}});
     {
-        StackCollection collection({sleeper.pid()}, folder / "log.stacks", 0600,
-                                   {{"PATH", gdb.parent_path().string()}});
+        StackCollection collection({sleeper.pid()}, folder / "log.stacks", 0600, environment);
         for (int tries = 0; tries < 3000 && !read_file(up).value_or("").ends_with('\n'); ++tries)
             ::usleep(10'000);
     }
@@ -177,19 +173,14 @@ TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEndedWithItsTool) {
 
 TEST_F(StacksOf, ACollectionThatIsEndedLeavesProcessesAsTheyWere) {
     const tests::TemporaryFolder folder;
-    const auto gdb = folder / "gdb";  // as gdb that is killed while it attaches
     const auto up = folder / "up";
-    ASSERT_TRUE(write_all(open_log(gdb).get(),
-                          "#!/bin/sh\nfor pid in \"$@\"; do :; done\nkill -STOP $pid\necho up >>" +
-                              up.string() + "\nexec /bin/sleep 1000\n"));
-    ::chmod(gdb.c_str(), 0700);
+    const auto environment = with_gdb(folder, stops_it + ("echo up >>" + up.string() + "\n") + hangs);
     Subprocess running({.argv = {"sleep", "1000"}});
     Subprocess stopped({.argv = {"sleep", "1000"}});
     stopped.send(SIGSTOP);
     while (stat_of(stopped.pid())->state != 'T') ::usleep(1000);
     {
-        StackCollection collection({running.pid(), stopped.pid()}, folder / "log.stacks", 0600,
-                                   {{"PATH", gdb.parent_path().string() + ":/bin:/usr/bin"}});
+        StackCollection collection({running.pid(), stopped.pid()}, folder / "log.stacks", 0600, environment);
         for (int tries = 0; tries < 3000 && !std::filesystem::exists(up); ++tries) ::usleep(10'000);
         EXPECT_EQ(stat_of(running.pid())->state, 'T');
     }
