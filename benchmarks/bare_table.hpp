@@ -42,9 +42,9 @@ class BareTable {
 
   private:
     float* row_of(std::int64_t id) {
-        const auto [place, is_new] = index_.try_emplace(id, rows_.size() / stride_);
+        const auto [found, is_new] = index_.try_emplace(id, rows_.size() / stride_);
         if (is_new) rows_.resize(rows_.size() + stride_);
-        return &rows_[place->second * stride_];
+        return &rows_[found->second * stride_];
     }
 
     void adam(float* __restrict p, float* __restrict m, float* __restrict v,

@@ -51,7 +51,7 @@ void serve_rows(const Communicator& world, int servers, const RequestLoad& load,
                 dtrain::comm::Transport& transport) {
     const ServerPlan plan{
         .program = dtrain::Program(),
-        .share = {static_cast<std::uint32_t>(world.rank()), static_cast<std::uint32_t>(servers)}};
+        .shard = {static_cast<std::uint32_t>(world.rank()), static_cast<std::uint32_t>(servers)}};
     TableOptions options{.name = "clicks", .width = load.width, .initializer = UniformRow{0.05}};
     if (load.optimizer == "adam") options.optimizer = dtrain::Adam{};
     std::vector<ServerTable> tables;

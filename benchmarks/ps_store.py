@@ -68,8 +68,8 @@ def during_saves(program, folder, size):
         figures = once(lambda batch=batch: [ranks(2, program, "save", "sgd", width, batch, rows, 1, folder)
                                             for _ in range(REPEATS_OF_REQUESTS + 1)])
         for request, words in (("pull", "pulls"), ("both", "pulls and pushes")):
-            for share, number in (("50%", 1), ("99%", 2)):
-                yield Case(f"{share} of {words} of {batch} ids at a server that saves {rows} rows take at most", "us",
+            for quantile, number in (("50%", 1), ("99%", 2)):
+                yield Case(f"{quantile} of {words} of {batch} ids at a server that saves {rows} rows take at most", "us",
                            "lower", numbers(figures, f"saving_{request}", number), "one that does not",
                            numbers(figures, request, number), AIM_OF_BATCHES, repeats=REPEATS_OF_REQUESTS)
 

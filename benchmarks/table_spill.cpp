@@ -56,8 +56,8 @@ class Ids {
     std::uint64_t number() {
         const auto dice = static_cast<double>(mixed(~next_++) >> 11U) * 0x1p-53;
         const auto rows = static_cast<double>(rows_);
-        const auto place = is_zipf_ ? std::exp(dice * std::log(rows + 1)) - 1 : dice * rows;
-        return std::min(rows_ - 1, static_cast<std::uint64_t>(place));
+        const auto position = is_zipf_ ? std::exp(dice * std::log(rows + 1)) - 1 : dice * rows;
+        return std::min(rows_ - 1, static_cast<std::uint64_t>(position));
     }
 
     std::uint64_t rows_;

@@ -30,10 +30,10 @@ int main(int argc, char** argv) try {
     model.fit(train, {.eval = test, .epochs = 20, .batch_size = 64, .callbacks = {lines, stop}});
     model.save("digits-model.h5");
 
-    const Measures measures = model.evaluate(test);
+    const Metrics metrics = model.evaluate(test);
     if (env.rank() == 0)
-        std::printf("test loss %.4f, accuracy %.4f of %d samples\n", measures.loss,
-                    measures.metrics.at("accuracy"), static_cast<int>(measures.samples));
+        std::printf("test loss %.4f, accuracy %.4f of %d samples\n", metrics.loss,
+                    metrics.metrics.at("accuracy"), static_cast<int>(metrics.samples));
     if (env.rank() == 0)
         std::printf("ranks %d, parameters %016llx\n", env.world_size(),
                     static_cast<unsigned long long>(parameters_checksum(model.state())));

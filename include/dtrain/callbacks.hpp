@@ -20,12 +20,13 @@
 namespace dtrain {
 
 /// Means over the samples of all ranks, each counted once: padding is excluded. The same on all ranks.
-struct Measures {
+struct Metrics {
     double loss = 0;                             ///< mean of the loss
     std::map<std::string, double> metrics = {};  ///< "accuracy", "auc": those passed to prepare()
     std::int64_t samples = 0;                    ///< how many samples were measured
-    friend bool operator==(const Measures&, const Measures&) = default;
+    friend bool operator==(const Metrics&, const Metrics&) = default;
 };
+using Measures [[deprecated("it is called Metrics")]] = Metrics;  ///< Metrics
 
 /// The rank that others waited for.
 struct SlowRank {
@@ -38,11 +39,11 @@ struct SlowRank {
 
 /// Results of an epoch. The same on all ranks.
 struct EpochRecord {
-    std::int64_t epoch = 0;             ///< from 1, over all calls of fit()
-    Measures train = {};                ///< of each batch before its update
-    std::optional<Measures> eval = {};  ///< after the epoch; none without evaluation samples
-    double seconds = 0;                 ///< on the first rank, including evaluation
-    double train_seconds = 0;           ///< on the first rank, without evaluation
+    std::int64_t epoch = 0;            ///< from 1, over all calls of fit()
+    Metrics train = {};                ///< of each batch before its update
+    std::optional<Metrics> eval = {};  ///< after the epoch; none without evaluation samples
+    double seconds = 0;                ///< on the first rank, including evaluation
+    double train_seconds = 0;          ///< on the first rank, without evaluation
     /// Of the last step; none: the program computes it.
     std::optional<double> learning_rate = {};
     /// None if no rank waited for more than 2% of the epoch and at least 10 ms, or if it is unknown:
@@ -77,8 +78,8 @@ class Callback {
     virtual ~Callback() = default;
 
     /// Called before the first epoch.
-    /// @param measures the names that EpochRecord::measure() will know
-    virtual void on_begin(Model& model, const std::vector<std::string>& measures);
+    /// @param metric_names the names that EpochRecord::measure() will know
+    virtual void on_begin(Model& model, const std::vector<std::string>& metric_names);
 
     /// Called before the first step of an epoch. @param record before any step
     virtual void on_epoch_begin(Model& model, const StepRecord& record);
@@ -129,7 +130,7 @@ class Checkpoints final : public Callback {
     explicit Checkpoints(std::filesystem::path folder) : Checkpoints(std::move(folder), Options()) {}
 
     /// @throws UsageError on all ranks as StateCheckpoints
-    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_begin(Model& model, const std::vector<std::string>& metric_names) override;
     /// These throw Error on all ranks if a checkpoint cannot be written: with async, a later one of them
     /// reports it.
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
@@ -156,8 +157,8 @@ class EarlyStop final : public Callback {
     /// @throws UsageError if patience is below 1 or min_delta below 0
     explicit EarlyStop(Options options);
 
-    /// @throws UsageError, listing the available measures, if no record will have the monitored one
-    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    /// @throws UsageError, listing the available metrics, if no record will have the monitored one
+    void on_begin(Model& model, const std::vector<std::string>& metric_names) override;
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
 
     /// Epoch and value of the best result; nothing before the first one.
@@ -196,7 +197,7 @@ class RateFunction final : public Callback {
     explicit RateFunction(Function function);
 
     /// @throws UsageError if the program computes the rate itself
-    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_begin(Model& model, const std::vector<std::string>& metric_names) override;
     /// @throws UsageError naming the step if a rate is not a finite number >= 0; exceptions of the function
     void on_epoch_begin(Model& model, const StepRecord& record) override;
     void on_step_end(Model& model, const StepRecord& record) noexcept override;
@@ -228,9 +229,9 @@ class ReduceOnPlateau final : public Callback {
     /// option is below 0
     explicit ReduceOnPlateau(Options options);
 
-    /// @throws UsageError, listing the available measures, if no record will have the monitored one, or if
+    /// @throws UsageError, listing the available metrics, if no record will have the monitored one, or if
     /// the program computes the rate itself
-    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_begin(Model& model, const std::vector<std::string>& metric_names) override;
     void on_measured(Model& model, const EpochRecord& record) override;
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
 
@@ -242,11 +243,11 @@ class ReduceOnPlateau final : public Callback {
 /// another one if ranks waited long for one rank (SlowRank::is_urgent).
 class EpochLines final : public Callback {
   public:
-    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_begin(Model& model, const std::vector<std::string>& metric_names) override;
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
 
   private:
-    std::vector<std::string> measures_;
+    std::vector<std::string> metric_names_;
 };
 
 /// Shows the progress of an epoch on the first rank's standard output: on a terminal in one line, cut to its
@@ -260,7 +261,7 @@ class ProgressBar final : public Callback {
     ProgressBar();
     ~ProgressBar() override;
 
-    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_begin(Model& model, const std::vector<std::string>& metric_names) override;
     void on_step_end(Model& model, const StepRecord& record) noexcept override;
     bool on_epoch_end(Model& model, const EpochRecord& record) override;
     void on_end(Model& model, const std::exception* failure) noexcept override;
@@ -289,7 +290,7 @@ class RunRecord : public Callback {
     ~RunRecord() override;
 
     /// @throws if nothing can be written there: UsageError on the first rank, Error on the others
-    void on_begin(Model& model, const std::vector<std::string>& measures) override;
+    void on_begin(Model& model, const std::vector<std::string>& metric_names) override;
     void on_epoch_begin(Model& model, const StepRecord& record) override;
     void on_step_end(Model& model, const StepRecord& record) noexcept override;
     bool on_epoch_end(Model& model, const EpochRecord& record) override;

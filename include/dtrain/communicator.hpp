@@ -92,34 +92,48 @@ class Communicator {
         return start(scattered(in, out, reduction));
     }
 
-    /// Reduces over all ranks and passes each rank of a node its share of the result, piece by piece while
+    /// Reduces over all ranks and passes each rank of a node its shard of the result, piece by piece while
     /// the piece is still in the cache: use(first, values) receives elements [first, first + values.size())
-    /// of the result. The shares of a node's ranks together cover the buffer exactly once (see share()).
-    /// Returns when all ranks of the node have used their shares: what they wrote into one copy of the
+    /// of the result. The shards of a node's ranks together cover the buffer exactly once (see shard()).
+    /// Returns when all ranks of the node have used their shards: what they wrote into one copy of the
     /// parameters in a SharedBuffer is then visible to all of them. The contents of `buffer` are unspecified
     /// afterwards. Does not return while a rank's `use` runs; if `use` throws, the other ranks keep waiting:
     /// end the job in that case.
     template <Reducible T, class Use>
     requires std::is_invocable_v<Use, std::size_t, std::span<T>>
-    void reduce_shares(std::span<T> buffer, Use use, Reduction reduction = Reduction::sum) const {
+    void reduce_shards(std::span<T> buffer, Use use, Reduction reduction = Reduction::sum) const {
         auto call = in_place(buffer, reduction);
-        call.operation = detail::Operation::reduce_shares;
+        call.operation = detail::Operation::reduce_shards;
         call.use = [&use](std::size_t first, std::span<std::byte> sums) {
             use(first / sizeof(T), std::span(reinterpret_cast<T*>(sums.data()), sums.size() / sizeof(T)));
         };
         run(call);
     }
 
-    /// The part of `count` elements of type T that reduce_shares() passes to this rank: always the same for
+    /// The part of `count` elements of type T that reduce_shards() passes to this rank: always the same for
     /// the same count and type.
-    struct Share {
+    struct Shard {
         std::size_t first = 0;  ///< index of its first element
         std::size_t count = 0;  ///< number of its elements
     };
     /// @param count elements of the whole buffer
     template <Reducible T>
-    Share share(std::size_t count) const {
-        return share_of_bytes(count * sizeof(T), sizeof(T));
+    Shard shard(std::size_t count) const {
+        return shard_of_bytes(count * sizeof(T), sizeof(T));
+    }
+
+    /// reduce_shards()
+    template <Reducible T, class Use>
+    [[deprecated("it is called reduce_shards")]] void reduce_shares(
+        std::span<T> buffer, Use use, Reduction reduction = Reduction::sum) const {
+        reduce_shards(buffer, std::move(use), reduction);
+    }
+    /// Shard
+    using Share [[deprecated("it is called Shard")]] = Shard;
+    /// shard()
+    template <Reducible T>
+    [[deprecated("it is called shard")]] Shard share(std::size_t count) const {
+        return shard<T>(count);
     }
 
     /// Gathers all ranks' blocks in rank order. `all` is size() blocks of the length of `mine`.
@@ -324,7 +338,7 @@ class Communicator {
 
     detail::Call moved(detail::Operation operation, std::span<const std::byte> out,
                        std::span<std::byte> in) const;
-    Share share_of_bytes(std::size_t bytes, std::size_t element) const;
+    Shard shard_of_bytes(std::size_t bytes, std::size_t element) const;
     Request start_exchange(std::span<const std::byte> out, std::span<const std::size_t> out_counts,
                            std::span<std::byte> in, std::span<const std::size_t> in_counts,
                            std::size_t element) const;

@@ -2,6 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Former place of ElementType, which is called DataType, and of Reduction. It goes with the next release.
+/// Former header of ElementType, which is called DataType, and of Reduction. It goes with the next release.
 #include <dtrain/data_type.hpp>
 #include <dtrain/reduction.hpp>

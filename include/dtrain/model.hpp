@@ -138,7 +138,7 @@ struct FitOptions {
     std::optional<Samples> eval = {};  ///< evaluated after every epoch, batch_size at a time
     std::int64_t epochs = 1;           ///< in this call; 0: none
     /// Samples per step over all ranks together (in Paddle: per card), so that any number of ranks trains the
-    /// same. Slots without a sample left repeat one; those count in the step, never in Measures.
+    /// same. Slots without a sample left repeat one; those count in the step, never in Metrics.
     std::int64_t batch_size = 32;
     /// What the slots without a sample left in the last step contain, or whether that step is dropped;
     /// LastBatch::uneven is not allowed: all ranks take the same number of steps.
@@ -166,7 +166,7 @@ struct ModelOptions {
     /// model.
     Communicator communicator = {};
     bool trains_alone = false;  ///< training each rank's own model is intended: no warning
-    /// Number of parts into which each step's batch is divided; their gradients and measures are summed in a
+    /// Number of parts into which each step's batch is divided; their gradients and metrics are summed in a
     /// fixed order, so that 1, 2, ... virtual_ranks ranks give bitwise identical results. 0: one part per
     /// rank.
     int virtual_ranks = 0;
@@ -245,7 +245,7 @@ class Model {
     std::vector<EpochRecord> fit(const Samples& train, const FitOptions& options = {});
 
     /// Evaluates without changing the model. @throws as fit()
-    Measures evaluate(const Samples& samples, const EvaluateOptions& options = {});
+    Metrics evaluate(const Samples& samples, const EvaluateOptions& options = {});
 
     /// Returns predictions on all ranks. Labels are not needed. @throws as fit()
     Predictions predict(const Samples& samples, const EvaluateOptions& options = {});

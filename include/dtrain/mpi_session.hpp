@@ -32,7 +32,7 @@ class MpiSession {
     /// A communicator over all ranks.
     const Communicator& world() const { return *world_; }
 
-    /// Number of CPU cores for this rank alone: an equal share of those that it may use (sched_getaffinity)
+    /// Number of CPU cores for this rank alone: an equal part of those that it may use (sched_getaffinity)
     /// among the ranks of its node that may use any of them too; at least 1.
     int processors() const { return processors_; }
 

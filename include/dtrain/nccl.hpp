@@ -66,7 +66,7 @@ struct NcclOptions {
 /// bfloat16 are added in their own precision. Messages have no tags (only tag 0), and are ordered with the
 /// other operations; messages that were started are submitted together when one of them is tested or waited
 /// for. allocate() returns GPU memory registered with NCCL (ncclMemAlloc, ncclCommRegister), of which a rank
-/// can access only its own part. reduce_shares(), receive_any(), the reductions of bits and
+/// can access only its own part. reduce_shards(), receive_any(), the reductions of bits and
 /// integers of 16 bits are not supported. split(), subset() and duplicate() return communicators of this
 /// kind.
 ///

@@ -20,8 +20,8 @@ struct DataParallelOptions {
     /// over them, too.
     int micro_batches = 1;
     /// The ranks of a node share one copy of parameters and optimizer state (a State created with their
-    /// communicator), and each rank updates its share of them right after reducing the gradients of that
-    /// share. Saves memory and the distribution of the sums to all ranks; but nothing is exchanged before the
+    /// communicator), and each rank updates its shard of them right after reducing the gradients of that
+    /// shard. Saves memory and the distribution of the sums to all ranks; but nothing is exchanged before the
     /// backward pass is finished.
     bool one_copy = false;
 };

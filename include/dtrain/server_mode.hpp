@@ -20,9 +20,10 @@ enum class ServerMode {
     /// As async, but no trainer is more than `staleness` steps ahead of another: with 0 all wait for each
     /// other's gradients at the end of each step, in no fixed order.
     half_async,
-    /// A trainer updates its own parameters and periodically adds its share of the changes to the parameters
-    /// of the servers: the change divided by the number of trainers. It applies the others' changes as they
-    /// arrive, while it continues.
+    /// A trainer updates its own parameters and periodically adds its fraction of the changes to the
+    /// parameters of the servers: the change divided by the number of trainers. It applies the others'
+    /// changes
+    /// as they arrive, while it continues.
     geo,
 };
 

@@ -83,8 +83,8 @@ class DistributeTranspiler {
 
     /// The updates of the blocks on this server. The gradients of the blocks are fed as `BLOCK@grad`; with
     /// sync_mode and several trainers as `BLOCK@grad.trainer_0`, ..., which are added in this order. With
-    /// geo_sgd_mode the fed value is a trainer's share of its changes, with the sign of a gradient, and the
-    /// update is SGD with rate 1.
+    /// geo_sgd_mode the fed value is a trainer's fraction of its changes, with the sign of a gradient, and
+    /// the update is SGD with rate 1.
     /// @throws UsageError if `endpoint` is not a known server (the message names the known ones), or if the
     /// mode has no servers
     Program get_pserver_program(const std::string& endpoint) const;

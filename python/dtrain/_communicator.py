@@ -256,7 +256,7 @@ class Communicator:
         what = "reduce_scatter"
         source = memory_of(array, what, writable=False)
         if out is None:
-            rows = self._share_of_rows(array, what)
+            rows = self._rows_per_rank(array, what)
             out = new_like(array, (rows, *array.shape[1:]), what)
         target = memory_of(out, what, writable=True)
         _check_lengths(what, target, source.bytes // self.size, source, f"a block of {self.size}")
@@ -356,7 +356,7 @@ class Communicator:
         self._run(library().all_gather, ctypes.addressof(mine), ctypes.sizeof(mine), ctypes.addressof(everyone), None)
         return [tuple(everyone[rank * count:(rank + 1) * count]) for rank in range(self.size)]
 
-    def _share_of_rows(self, array: Any, what: str) -> int:
+    def _rows_per_rank(self, array: Any, what: str) -> int:
         rows = _rows_of(array, what)
         if rows % self.size:
             raise ValueError(f"{what}: the first dimension is {rows}, which {self.size} ranks do not divide")
@@ -368,7 +368,7 @@ class Communicator:
         if source.bytes % (self.size * source.itemsize):
             raise ValueError(f"{what}: {source.bytes // source.itemsize} elements are no blocks for {self.size} ranks")
         if out is None:
-            self._share_of_rows(array, what)
+            self._rows_per_rank(array, what)
             out = new_like(array, array.shape, what)
         target = memory_of(out, what, writable=True)
         _check_lengths(what, target, source.bytes, source, "as many as are sent")
@@ -488,10 +488,10 @@ class Communicator:
         everyone = bytearray(sum(lengths))
         source, target = memory_of(data, "all_gather_object", False), memory_of(everyone, "all_gather_object", True)
         self._run(library().all_gather_uneven, source.address, sizes(lengths), target.address, None)
-        values, place = [], 0
+        values, offset = [], 0
         for length in lengths:
-            values.append(pickle.loads(memoryview(everyone)[place:place + length]))
-            place += length
+            values.append(pickle.loads(memoryview(everyone)[offset:offset + length]))
+            offset += length
         return values
 
     # Memory

@@ -57,8 +57,8 @@ std::optional<std::int64_t> left_in(const MemoryCgroup& cgroup) {
 /// The available memory if it is less than `bytes`, else nothing.
 std::optional<std::int64_t> too_little_for(std::int64_t bytes) {
     // For small sizes the query takes longer than reading the data.
-    constexpr std::int64_t always_there = 16 << 20;
-    if (bytes <= always_there) return std::nullopt;
+    constexpr std::int64_t always_available = 16 << 20;
+    if (bytes <= always_available) return std::nullopt;
     const auto left = available_memory();
     return left && bytes > *left ? left : std::nullopt;
 }

@@ -97,17 +97,17 @@ bool is_of_host(std::string_view name, const std::string& host) {
 }
 
 /// The folders with this user's sessions on this host.
-std::vector<fs::path> session_folders(const LeftoverPlaces& places) {
-    auto folders = entries_of(places.temporary);
+std::vector<fs::path> session_folders(const LeftoverFolders& of) {
+    auto folders = entries_of(of.temporary);
     std::erase_if(folders, [&](const fs::path& folder) {
-        return !is_of_host(folder.filename().string(), places.host) || !is_own(folder, S_IFDIR);
+        return !is_of_host(folder.filename().string(), of.host) || !is_own(folder, S_IFDIR);
     });
     return folders;
 }
 
-int remove_sessions(const LeftoverPlaces& places) {
+int remove_sessions(const LeftoverFolders& of) {
     int removed = 0;
-    for (const auto& top : session_folders(places)) {
+    for (const auto& top : session_folders(of)) {
         const int removed_before = removed;
         for (const auto& session : entries_of(top)) {
             if (!is_own(session, S_IFDIR) || !is_dead_session(session)) continue;
@@ -148,13 +148,13 @@ bool is_in_use(const fs::path& file) {
     return ::fcntl(opened.get(), F_SETLEASE, F_WRLCK) != 0;
 }
 
-LeftoverPlaces leftover_places(const Environment& environment) {
+LeftoverFolders leftover_folders(const Environment& environment) {
     return {.temporary = temporary_directory(environment), .host = host_name()};
 }
 
-void remove_session(const LeftoverPlaces& places, pid_t mpirun) {
+void remove_session(const LeftoverFolders& of, pid_t mpirun) {
     if (const auto process = stat_of(mpirun); process && !process->ended) return;
-    for (const auto& top : session_folders(places)) {
+    for (const auto& top : session_folders(of)) {
         const auto session = top / fmt::format("pid.{}", mpirun);
         if (!is_own(session, S_IFDIR)) continue;
         std::error_code ignored;
@@ -163,9 +163,9 @@ void remove_session(const LeftoverPlaces& places, pid_t mpirun) {
     }
 }
 
-int remove_leftovers(const LeftoverPlaces& places) {
-    return remove_abandoned_folders(places.temporary) + remove_abandoned_folders(places.shared_memory) +
-           remove_sessions(places) + remove_shared_memory(places.shared_memory);
+int remove_leftovers(const LeftoverFolders& of) {
+    return remove_abandoned_folders(of.temporary) + remove_abandoned_folders(of.shared_memory) +
+           remove_sessions(of) + remove_shared_memory(of.shared_memory);
 }
 
 }  // namespace dtrain

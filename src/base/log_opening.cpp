@@ -106,10 +106,10 @@ OpenedLog open_log_file(const fs::path& file, mode_t mode, LogFolders folders) {
     FileDescriptor opened(::openat(in.folder.get(), name.c_str(), how, mode));
     const int error = errno;
     struct stat info {};
-    const bool is_there = opened.valid()
-                              ? ::fstat(opened.get(), &info) == 0
-                              : ::fstatat(in.folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
-    if (is_there && S_ISLNK(info.st_mode)) {
+    const bool exists = opened.valid()
+                            ? ::fstat(opened.get(), &info) == 0
+                            : ::fstatat(in.folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (exists && S_ISLNK(info.st_mode)) {
         if (!leads_nowhere(in.folder.get(), name))
             return {.file = {},
                     .error = ELOOP,
@@ -117,7 +117,7 @@ OpenedLog open_log_file(const fs::path& file, mode_t mode, LogFolders folders) {
         return {
             .file = FileDescriptor(::open(nowhere, O_RDWR | O_APPEND | O_CLOEXEC)), .error = 0, .why = {}};
     }
-    if (is_there && folders == LogFolders::own && (S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
+    if (exists && folders == LogFolders::own && (S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
         if (const auto reason =
                 distrust_of_file(ownership_of(info), info.st_nlink, in.ownership, ::geteuid()))
             return {.file = {},

@@ -10,9 +10,9 @@ namespace dtrain {
 
 bool move_name(const std::filesystem::path& from, const std::filesystem::path& to, int folder) {
     struct stat moved {};
-    const bool is_there = ::fstatat(folder, from.c_str(), &moved, AT_SYMLINK_NOFOLLOW) == 0;
+    const bool existed = ::fstatat(folder, from.c_str(), &moved, AT_SYMLINK_NOFOLLOW) == 0;
     if (::renameat(folder, from.c_str(), folder, to.c_str()) == 0) return true;
-    if (errno != ENOENT || !is_there) return false;
+    if (errno != ENOENT || !existed) return false;
     struct stat found {};
     if (::fstatat(folder, to.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 && found.st_dev == moved.st_dev &&
         found.st_ino == moved.st_ino)

@@ -344,8 +344,8 @@ bool gives_secret(const std::string& word, const std::string& next) {
 /// The password in a command line that calls curl, after -u as two words or one.
 std::optional<TextSpan> password_for_curl(const std::vector<std::string>& words, std::size_t at) {
     const auto is_curl = [](std::string_view word) { return word.substr(word.rfind('/') + 1) == "curl"; };
-    const auto here = words.begin() + static_cast<std::ptrdiff_t>(at);
-    if (at == 0 || std::none_of(words.begin(), here, is_curl)) return std::nullopt;
+    const auto current = words.begin() + static_cast<std::ptrdiff_t>(at);
+    if (at == 0 || std::none_of(words.begin(), current, is_curl)) return std::nullopt;
     const std::string_view word = words[at];
     const bool in_one_word = begins_login(word.substr(0, word.find(':'))) ||
                              (word.starts_with("--") && gives_login(word.substr(0, word.find('='))));

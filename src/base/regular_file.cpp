@@ -52,9 +52,9 @@ std::string read_regular_file(const std::filesystem::path& path, Links links, st
     const auto bytes = static_cast<std::uintmax_t>(info_of(file, path).st_size);
     if (bytes > max) throw UnreadableFile(path, fmt::format("it has {} bytes, more than {}", bytes, max));
     std::string content(bytes, '\0');
-    const auto there = read_at(file.get(), content.data(), content.size(), 0);
-    if (!there) throw UnreadableFile(path, std::strerror(errno));
-    content.resize(*there);
+    const auto bytes_read = read_at(file.get(), content.data(), content.size(), 0);
+    if (!bytes_read) throw UnreadableFile(path, std::strerror(errno));
+    content.resize(*bytes_read);
     return content;
 }
 

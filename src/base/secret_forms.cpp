@@ -54,11 +54,11 @@ std::size_t length_of_web_token(std::string_view text) {
     std::size_t length = 0;
     for (int part = 0; part < 3; ++part) {
         const auto rest = text.substr(length);
-        const auto here = length_of(rest, "_-");
-        if (here < min ||
-            (part < 2 && (!rest.starts_with(object) || here == rest.size() || rest[here] != '.')))
+        const auto size = length_of(rest, "_-");
+        if (size < min ||
+            (part < 2 && (!rest.starts_with(object) || size == rest.size() || rest[size] != '.')))
             return 0;
-        length += here + (part < 2 ? 1 : 0);
+        length += size + (part < 2 ? 1 : 0);
     }
     return length;
 }

@@ -20,14 +20,14 @@ namespace {
 constexpr std::string_view prefix = "dtrain.";
 constexpr const char* mark = ".owner";
 constexpr std::string_view max_socket = "/dtrain.XXXXXX/control";
-constexpr std::size_t max_place = sizeof(sockaddr_un::sun_path) - 1 - max_socket.size();
+constexpr std::size_t max_folder = sizeof(sockaddr_un::sun_path) - 1 - max_socket.size();
 
-struct NamedPlace {
+struct NamedFolder {
     std::string path = "/tmp";
     std::string variable;  ///< the variable that names it; "": none
 };
 
-NamedPlace named_place(const Environment& environment) {
+NamedFolder named_folder(const Environment& environment) {
     for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
         if (auto value = environment.get_or(name, ""); !value.empty())
             return {.path = std::move(value), .variable = name};
@@ -37,12 +37,12 @@ NamedPlace named_place(const Environment& environment) {
 }  // namespace
 
 std::filesystem::path temporary_directory(const Environment& environment) {
-    const auto place = named_place(environment);
-    const auto name = place.variable.empty() ? place.path : place.variable + "=" + place.path;
-    const auto& variable = place.variable.empty() ? "TMPDIR" : place.variable;
+    const auto folder = named_folder(environment);
+    const auto name = folder.variable.empty() ? folder.path : folder.variable + "=" + folder.path;
+    const auto& variable = folder.variable.empty() ? "TMPDIR" : folder.variable;
     std::error_code error;
-    const bool is_folder = std::filesystem::is_directory(place.path, error);
-    if (!is_folder || ::access(place.path.c_str(), W_OK | X_OK) != 0)
+    const bool is_folder = std::filesystem::is_directory(folder.path, error);
+    if (!is_folder || ::access(folder.path.c_str(), W_OK | X_OK) != 0)
         throw UsageError(
             fmt::format("{}: temporary files cannot be made there: {}; make that folder, or set {} to one "
                         "that can be written",
@@ -51,12 +51,12 @@ std::filesystem::path temporary_directory(const Environment& environment) {
                                                         : is_folder ? errno
                                                                     : ENOTDIR),
                         variable));
-    if (place.path.size() > max_place)
+    if (folder.path.size() > max_folder)
         throw UsageError(
             fmt::format("{}: these are {} letters, and sockets there have a name with at most {}; set {} "
                         "to a shorter one, such as /tmp",
-                        name, place.path.size(), max_place, variable));
-    return place.path;
+                        name, folder.path.size(), max_folder, variable));
+    return folder.path;
 }
 
 TemporaryFolder::TemporaryFolder() : TemporaryFolder(temporary_directory(Environment::of_this_process())) {}

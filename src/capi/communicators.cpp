@@ -22,10 +22,10 @@ namespace {
 
 dtrain_comm group(const Communicator& all, std::span<const int> ranks) {
     comm::check_listed("group", ranks, all.size());
-    const auto place = std::ranges::find(ranks, all.rank());
-    const bool is_in = place != ranks.end();
+    const auto found = std::ranges::find(ranks, all.rank());
+    const bool is_in = found != ranks.end();
     // Those that are not in it form a communicator as well, which ends here.
-    auto part = all.split(is_in ? 0 : 1, static_cast<int>(place - ranks.begin()));
+    auto part = all.split(is_in ? 0 : 1, static_cast<int>(found - ranks.begin()));
     return is_in ? session().add(std::move(part)) : DTRAIN_NO_COMM;
 }
 

@@ -91,17 +91,17 @@ Request exchange(const Communicator& ranks, const void* out, const Lengths& out_
                                               bytes_at(in, total(in_bytes)), in_bytes);
 }
 
-/// Each rank's block is broadcast into its place.
+/// Each rank's block is broadcast into its part of `all`.
 std::vector<Request> gather_everywhere(const Communicator& ranks, const void* mine, const Lengths& lengths,
                                        void* all) {
-    auto* place = static_cast<std::byte*>(all);
+    auto* destination = static_cast<std::byte*>(all);
     std::vector<Request> blocks;
     for (int rank = 0; rank < ranks.size(); ++rank) {
         const auto bytes = lengths[static_cast<std::size_t>(rank)];
         if (bytes == 0) continue;
-        if (rank == ranks.rank() && mine != place) std::memcpy(place, mine, bytes);
-        blocks.push_back(ranks.start_broadcast(std::span(place, bytes), rank));
-        place += bytes;
+        if (rank == ranks.rank() && mine != destination) std::memcpy(destination, mine, bytes);
+        blocks.push_back(ranks.start_broadcast(std::span(destination, bytes), rank));
+        destination += bytes;
     }
     return blocks;
 }

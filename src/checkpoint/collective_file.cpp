@@ -44,8 +44,8 @@ std::vector<Round> rounds_of(std::span<const storage::WriteExtent> extents, std:
 /// Owns an MPI datatype made of byte extents.
 class ExtentType {
   public:
-    ExtentType(const std::vector<int>& lengths, const std::vector<MPI_Aint>& places) {
-        MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE,
+    ExtentType(const std::vector<int>& lengths, const std::vector<MPI_Aint>& offsets) {
+        MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), offsets.data(), MPI_BYTE,
                                  &type_);
         MPI_Type_commit(&type_);
     }

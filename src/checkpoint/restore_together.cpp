@@ -79,10 +79,10 @@ std::optional<Restored> restore_newest(const Communicator& communicator, const C
     std::vector<std::filesystem::path> found;
     if (communicator.rank() == 0) found = folder.candidates();
     if (communicator.max(static_cast<std::int64_t>(found.size())) == 0) return std::nullopt;
-    const auto told = [&](const std::string& damaged) {
+    const auto report = [&](const std::string& damaged) {
         if (warn) warn(damaged);
     };
-    return restore_or_keep(communicator, found, job, arrays, told, reader);
+    return restore_or_keep(communicator, found, job, arrays, report, reader);
 }
 
 }  // namespace dtrain::checkpoint

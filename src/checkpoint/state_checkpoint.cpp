@@ -109,22 +109,22 @@ void check_fits(const storage::StoredCheckpoint& checkpoint, const std::map<std:
 }
 
 Numbers read_into(const StoredArrays& arrays, const storage::StoredCheckpoint& checkpoint) {
-    std::map<std::string, std::byte*> places;
-    for (const auto& array : arrays.to_write()) places[array.info.name] = array.data;
+    std::map<std::string, std::byte*> destinations;
+    for (const auto& array : arrays.to_write()) destinations[array.info.name] = array.data;
     Numbers numbers;
     checkpoint.check_sizes();
     for (const auto& stored : checkpoint.tensors()) {
-        if (places.contains(stored.name) || !may_be_numbers(stored)) continue;
+        if (destinations.contains(stored.name) || !may_be_numbers(stored)) continue;
         check_memory_at_hand(fmt::format("{}: {}", checkpoint.path().string(), name_within_group(stored)),
                              static_cast<std::int64_t>(stored.bytes()));
         auto& values = numbers[name_within_group(stored)];
         values.resize(stored.bytes() / sizeof(double));
-        places[stored.name] = std::as_writable_bytes(std::span(values)).data();
+        destinations[stored.name] = std::as_writable_bytes(std::span(values)).data();
     }
     std::vector<std::byte*> memory;
     for (const auto& stored : checkpoint.tensors()) {
-        const auto place = places.find(stored.name);
-        memory.push_back(place == places.end() ? nullptr : place->second);
+        const auto found = destinations.find(stored.name);
+        memory.push_back(found == destinations.end() ? nullptr : found->second);
     }
     checkpoint.read(memory);
     return numbers;

@@ -29,9 +29,9 @@ std::optional<std::string> contradiction(const CheckpointOptions& options) {
 
 /// Size of MPI_COMM_WORLD; nothing without MPI.
 std::optional<int> world_size() {
-    int is_there = 0;
-    MPI_Initialized(&is_there);
-    if (is_there == 0) return std::nullopt;
+    int is_initialized = 0;
+    MPI_Initialized(&is_initialized);
+    if (is_initialized == 0) return std::nullopt;
     int size = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     return size;

@@ -12,7 +12,8 @@
 
 namespace dtrain::data {
 
-BatchesAhead::BatchesAhead(Places places, Prepare prepare) : places_(places), prepare_(std::move(prepare)) {
+BatchesAhead::BatchesAhead(Buffers buffers, Prepare prepare)
+    : buffers_(buffers), prepare_(std::move(prepare)) {
     thread_ = signal_free_thread([this] { work(); });
 }
 
@@ -49,18 +50,18 @@ std::int64_t BatchesAhead::next() {
     if (taken_ >= end_) throw Error("an epoch has no batch " + std::to_string(taken_));
     await(lock);
     in_use_ = true;
-    return taken_++ % places_.count;
+    return taken_++ % buffers_.count;
 }
 
 std::int64_t BatchesAhead::await_next() {
     std::unique_lock lock(mutex_);
     if (taken_ >= end_) return -1;
     await(lock);
-    return taken_ % places_.count;
+    return taken_ % buffers_.count;
 }
 
 std::int64_t BatchesAhead::coming() const {
-    return std::min(places_.at_once, end_ - prepared_);
+    return std::min(buffers_.at_once, end_ - prepared_);
 }
 
 void BatchesAhead::work() {
@@ -68,7 +69,7 @@ void BatchesAhead::work() {
     for (;;) {
         const auto has_room = [this] {
             const auto oldest = taken_ - (in_use_ ? 1 : 0);
-            return coming() > 0 && !failure_ && prepared_ + coming() - oldest <= places_.count;
+            return coming() > 0 && !failure_ && prepared_ + coming() - oldest <= buffers_.count;
         };
         changed_.wait(lock, [&] { return ends_ || has_room(); });
         if (ends_) return;

@@ -11,18 +11,18 @@
 
 namespace dtrain::data {
 
-/// Prepares the batches of an epoch in its own thread, ahead of their use. Batches are stored in places used
-/// cyclically: batch b is in place b % places.
+/// Prepares the batches of an epoch in its own thread, ahead of their use. Batches are stored in buffers used
+/// cyclically: batch b is in buffer b % buffers.
 class BatchesAhead {
   public:
-    struct Places {
+    struct Buffers {
         std::int64_t count = 3;    ///< at least 2
         std::int64_t at_once = 1;  ///< batches that are prepared together; less than count
     };
-    /// Prepares batches first .. first + count - 1 in their places. Called by the thread.
+    /// Prepares batches first .. first + count - 1 in their buffers. Called by the thread.
     using Prepare = std::function<void(std::int64_t first, std::int64_t count)>;
 
-    BatchesAhead(Places places, Prepare prepare);
+    BatchesAhead(Buffers buffers, Prepare prepare);
     ~BatchesAhead();
     BatchesAhead(const BatchesAhead&) = delete;
     BatchesAhead& operator=(const BatchesAhead&) = delete;
@@ -31,11 +31,11 @@ class BatchesAhead {
     /// @param begin called while nothing is being prepared
     void start(std::int64_t first, std::int64_t end, const std::function<void()>& begin);
 
-    /// The place of the next batch, valid until the next call of next() or start().
+    /// The buffer of the next batch, valid until the next call of next() or start().
     /// @throws what preparing threw; Error if the epoch has no more batches
     std::int64_t next();
 
-    /// Waits for the batch that next() will return, and returns its place; -1 at the end of the epoch. Valid
+    /// Waits for the batch that next() will return, and returns its buffer; -1 at the end of the epoch. Valid
     /// until the second next() from now, or start(). @throws what preparing threw
     std::int64_t await_next();
 
@@ -44,7 +44,7 @@ class BatchesAhead {
     void await(std::unique_lock<std::mutex>& lock);
     void work();
 
-    Places places_;
+    Buffers buffers_;
     Prepare prepare_;
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -45,7 +45,8 @@ std::int64_t ClickBatches::batches_of_half(std::int64_t memory) const {
     const auto& info = cache_->info();
     const auto row_bytes =
         click_row_bytes(info.integers, info.slots) + static_cast<std::int64_t>(sizeof(float));  // weight
-    const auto bytes = sampler_.local_batch() * (2 * row_bytes + static_cast<std::int64_t>(sizeof(Place)));
+    const auto bytes =
+        sampler_.local_batch() * (2 * row_bytes + static_cast<std::int64_t>(sizeof(SampleRow)));
     return std::clamp<std::int64_t>(memory / bytes, 1, (sampler_.batches() + 1) / 2);
 }
 
@@ -53,9 +54,9 @@ void ClickBatches::start(std::int64_t epoch, std::int64_t first_batch) {
     batches_.start(first_batch, sampler_.batches(), [&] { sampler_.start_epoch(epoch); });
 }
 
-ClickBatch ClickBatches::in_place(std::int64_t place) const {
+ClickBatch ClickBatches::in_buffer(std::int64_t buffer) const {
     const auto rows = sampler_.local_batch();
-    const auto first = place * rows;
+    const auto first = buffer * rows;
     return {.dense = rows_of(dense_, first, rows, cache_->info().integers),
             .ids = rows_of(ids_, first, rows, cache_->info().slots),
             .labels = rows_of(labels_, first, rows, 1),
@@ -63,12 +64,12 @@ ClickBatch ClickBatches::in_place(std::int64_t place) const {
 }
 
 ClickBatch ClickBatches::next() {
-    return in_place(batches_.next());
+    return in_buffer(batches_.next());
 }
 
 std::optional<ClickBatch> ClickBatches::await_next() {
-    const auto place = batches_.await_next();
-    return place < 0 ? std::nullopt : std::optional(in_place(place));
+    const auto buffer = batches_.await_next();
+    return buffer < 0 ? std::nullopt : std::optional(in_buffer(buffer));
 }
 
 void ClickBatches::prepare(std::int64_t first, std::int64_t count) {
@@ -81,21 +82,21 @@ void ClickBatches::prepare(std::int64_t first, std::int64_t count) {
             order_.push_back({batch.samples[static_cast<std::size_t>(i)], first_row + i});
         std::ranges::copy(batch.weights, weights_.begin() + first_row);
     }
-    std::ranges::sort(order_, {}, &Place::sample);
-    const auto block_of = [&](const Place& place) { return place.sample / cache_->samples_of_a_block(); };
+    std::ranges::sort(order_, {}, &SampleRow::sample);
+    const auto block_of = [&](const SampleRow& row) { return row.sample / cache_->samples_of_a_block(); };
     for (auto begin = order_.begin(); begin != order_.end();) {
         const auto block = block_of(*begin);
         const auto end =
-            std::find_if(begin, order_.end(), [&](const Place& place) { return block_of(place) != block; });
+            std::find_if(begin, order_.end(), [&](const SampleRow& row) { return block_of(row) != block; });
         cache_->read(block, block_);
         copy(block_, {begin, end});
         begin = end;
     }
 }
 
-void ClickBatches::copy(const ClickBlock& block, std::span<const Place> places) {
+void ClickBatches::copy(const ClickBlock& block, std::span<const SampleRow> rows) {
     const auto& info = cache_->info();
-    for (const auto& [sample, row] : places) {
+    for (const auto& [sample, row] : rows) {
         const auto in_block = sample - block.first();
         copy_row(block.dense(), in_block, dense_, row, info.integers);
         copy_row(block.ids(), in_block, ids_, row, info.slots);

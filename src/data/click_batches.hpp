@@ -52,27 +52,27 @@ class ClickBatches {
     std::int64_t batches_at_once() const { return at_once_; }
 
   private:
-    struct Place {
+    struct SampleRow {
         std::int64_t sample;
         std::int64_t row;  ///< row in the batches' memory
     };
 
     std::int64_t batches_of_half(std::int64_t memory) const;
     void prepare(std::int64_t first, std::int64_t count);
-    void copy(const ClickBlock& block, std::span<const Place> places);
-    ClickBatch in_place(std::int64_t place) const;
+    void copy(const ClickBlock& block, std::span<const SampleRow> rows);
+    ClickBatch in_buffer(std::int64_t buffer) const;
 
     std::shared_ptr<const ClickCacheFile> cache_;
     Translate translate_;
     DistributedSampler sampler_;  ///< used only by the thread, except in start()
     std::int64_t at_once_;
-    // All places, one batch after the other.
+    // All buffers, one batch after the other.
     std::vector<float> dense_;
     std::vector<std::int64_t> ids_;
     std::vector<float> labels_;
     std::vector<float> weights_;
     // Used only by the thread.
-    std::vector<Place> order_;
+    std::vector<SampleRow> order_;
     ClickBlock block_;
     BatchesAhead batches_;
 };

@@ -213,9 +213,9 @@ PreparedCache prepare_click_cache(const std::filesystem::path& log, const ClickL
         const auto mark = mark_of(log, layout);
         // False if there is a valid cache.
         const auto is_needed = [&] {
-            const bool is_there = std::filesystem::exists(out.file);
-            if (is_there) out.flaw = flaw_of(out.file, mark, layout, watch);
-            return !is_there || out.flaw;
+            const bool exists = std::filesystem::exists(out.file);
+            if (exists) out.flaw = flaw_of(out.file, mark, layout, watch);
+            return !exists || out.flaw;
         };
         if (!is_needed()) return out;
         if (const auto failed = make_writable_folder(folder))

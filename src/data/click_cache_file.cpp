@@ -128,10 +128,10 @@ std::span<const float> ClickBlock::labels() const {
 
 ClickCacheFile::ClickCacheFile(std::filesystem::path path) : path_(std::move(path)), file_(opened(path_)) {
     Head head{};
-    const auto there = read_at(file_, path_, head.data(), head.size(), 0);
-    if (!std::string_view(head.data(), there).starts_with(cache_magic))
+    const auto bytes_read = read_at(file_, path_, head.data(), head.size(), 0);
+    if (!std::string_view(head.data(), bytes_read).starts_with(cache_magic))
         throw DamagedCache(path_, "this is no cache of a click log, or one of another version of dtrain");
-    const auto info = there == head.size() ? info_in(head) : std::nullopt;
+    const auto info = bytes_read == head.size() ? info_in(head) : std::nullopt;
     if (!info) throw DamagedCache(path_, "its beginning is cut off or damaged");
     info_ = *info;
     block_samples_ = block_samples(info_.integers, info_.slots);
@@ -166,11 +166,11 @@ void ClickCacheFile::read(std::int64_t block, ClickBlock& into) const {
     const auto bytes = static_cast<std::size_t>(into.size_ * row_bytes);
     into.memory_.resize(bytes + sum_bytes);
     auto* const data = into.memory_.data();
-    const auto there =
+    const auto bytes_read =
         read_at(file_, path_, data, bytes + sum_bytes, offset_of(block, block_samples_, row_bytes));
     std::uint64_t sum = 0;
     std::memcpy(&sum, data + bytes, sum_bytes);
-    if (there != bytes + sum_bytes || sum != sum_of(data, bytes, block))
+    if (bytes_read != bytes + sum_bytes || sum != sum_of(data, bytes, block))
         throw DamagedCache(
             path_, fmt::format("samples {} to {} are damaged", into.first_ + 1, into.first_ + into.size_));
 }

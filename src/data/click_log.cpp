@@ -69,19 +69,19 @@ std::uint64_t ClickLog::fingerprint() const {
 void ClickLog::gather(std::span<const std::int64_t> samples, std::span<float> dense_rows,
                       std::span<std::int64_t> id_rows, std::span<float> label_rows) const {
     const auto width = static_cast<std::size_t>(integers);
-    const auto places = static_cast<std::size_t>(slots);
-    if (dense_rows.size() != samples.size() * width || id_rows.size() != samples.size() * places ||
+    const auto id_width = static_cast<std::size_t>(slots);
+    if (dense_rows.size() != samples.size() * width || id_rows.size() != samples.size() * id_width ||
         label_rows.size() != samples.size())
-        throw Error(
-            fmt::format("a batch of {} samples of {} values and {} ids does not fit buffers of {} "
-                        "values, {} ids and {} labels",
-                        samples.size(), width, places, dense_rows.size(), id_rows.size(), label_rows.size()));
+        throw Error(fmt::format(
+            "a batch of {} samples of {} values and {} ids does not fit buffers of {} "
+            "values, {} ids and {} labels",
+            samples.size(), width, id_width, dense_rows.size(), id_rows.size(), label_rows.size()));
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const auto sample = static_cast<std::size_t>(samples[i]);
         std::ranges::copy(std::span(dense).subspan(sample * width, width),
                           dense_rows.subspan(i * width).begin());
-        std::ranges::copy(std::span(ids).subspan(sample * places, places),
-                          id_rows.subspan(i * places).begin());
+        std::ranges::copy(std::span(ids).subspan(sample * id_width, id_width),
+                          id_rows.subspan(i * id_width).begin());
         label_rows[i] = labels[sample];
     }
 }

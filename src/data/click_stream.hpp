@@ -26,10 +26,10 @@ class ClickStream {
 
     /// Appends the next sample to a log; false at the end of the file. Throws if the file has no sample.
     bool next(ClickLog& log) {
-        const bool is_there = append_next(log);
-        if (!is_there && is_empty_) file_.refuse("there is no sample in it");
+        const bool has_sample = append_next(log);
+        if (!has_sample && is_empty_) file_.refuse("there is no sample in it");
         is_empty_ = false;
-        return is_there;
+        return has_sample;
     }
 
     /// Offset in the file as stored, in bytes.

@@ -79,14 +79,14 @@ class SvmlightClicks final : public data::ClickStream {
     void read_features(data::SvmlightLine& line) {
         const bool has_ranges = !columns_.slot_ids.empty();
         numbers_.assign(static_cast<std::size_t>(columns_.numbers), 0);
-        is_there_.assign(numbers_.size() + columns_.slot_ids.size(), false);
+        is_present_.assign(numbers_.size() + columns_.slot_ids.size(), false);
         ids_.clear();
         if (has_ranges)
             for (std::int64_t slot = 0; slot < slots_; ++slot) ids_.push_back(missing_id(slot));
         while (const auto feature = line.next()) {
-            const auto place = feature->id - columns_.first_id;
-            if (place < columns_.numbers)
-                read_number(line, *feature, static_cast<std::size_t>(place));
+            const auto index = feature->id - columns_.first_id;
+            if (index < columns_.numbers)
+                read_number(line, *feature, static_cast<std::size_t>(index));
             else if (has_ranges)
                 put_into_its_slot(line, *feature);
             else
@@ -96,12 +96,12 @@ class SvmlightClicks final : public data::ClickStream {
     }
 
     void read_number(const data::SvmlightLine& line, const data::SvmlightLine::Feature& feature,
-                     std::size_t place) {
+                     std::size_t index) {
         const auto value = data::parse_number(feature.value);
         if (!value || !std::isfinite(*value)) line.refuse(feature.word, "its value is no finite number");
-        if (is_there_[place]) line.refuse(feature.word, "its id is there twice");
-        is_there_[place] = true;
-        numbers_[place] = damped(*value);
+        if (is_present_[index]) line.refuse(feature.word, "its id is there twice");
+        is_present_[index] = true;
+        numbers_[index] = damped(*value);
     }
 
     void put_into_its_slot(const data::SvmlightLine& line, const data::SvmlightLine::Feature& feature) {
@@ -112,11 +112,11 @@ class SvmlightClicks final : public data::ClickStream {
             line.refuse(feature.word,
                         fmt::format("its id is below those of the first slot, {} and more", firsts.front()));
         const auto slot = behind - firsts.begin() - 1;
-        const auto place = numbers_.size() + static_cast<std::size_t>(slot);
-        if (is_there_[place])
+        const auto index = numbers_.size() + static_cast<std::size_t>(slot);
+        if (is_present_[index])
             line.refuse(feature.word, fmt::format("a second category in the slot of the ids from {}",
                                                   firsts[static_cast<std::size_t>(slot)]));
-        is_there_[place] = true;
+        is_present_[index] = true;
         ids_[static_cast<std::size_t>(slot)] = category_id(slot, static_cast<std::uint64_t>(feature.id));
     }
 
@@ -157,7 +157,7 @@ class SvmlightClicks final : public data::ClickStream {
     // Of the current line:
     std::vector<float> numbers_;
     std::vector<std::int64_t> ids_;
-    std::vector<bool> is_there_;  ///< numbers, then the slots given by ranges of ids
+    std::vector<bool> is_present_;  ///< numbers, then the slots given by ranges of ids
 };
 
 }  // namespace

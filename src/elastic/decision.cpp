@@ -21,10 +21,10 @@ using Names = std::vector<std::string>;
 
 /// The elements of `names` that are in `others`, or those that are not.
 Names chosen(const Names& names, const Names& others, bool among) {
-    const std::unordered_set<std::string_view> there(others.begin(), others.end());
+    const std::unordered_set<std::string_view> present(others.begin(), others.end());
     Names out;
     std::copy_if(names.begin(), names.end(), std::back_inserter(out),
-                 [&](const auto& name) { return there.contains(name) == among; });
+                 [&](const auto& name) { return present.contains(name) == among; });
     return out;
 }
 

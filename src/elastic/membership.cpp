@@ -56,8 +56,8 @@ Membership::Membership(MembershipOptions options)
       changed_(event_fd()) {
     options_.lease_seconds = min_lease(options_.lease_seconds, options_.time_to_stop);
     options_.self.launcher = seen_.own_launcher = random_id();
-    for (bool told = false; !register_node(client_); told = true) {
-        if (!told)
+    for (bool has_warned = false; !register_node(client_); has_warned = true) {
+        if (!has_warned)
             log_warning("a launcher at {} takes part in job {} already; waiting until it is gone",
                         options_.self.address, options_.keys.job_id());
         std::this_thread::sleep_for(between_tries);
@@ -143,12 +143,12 @@ void Membership::work_on(std::int64_t start) {
 
 /// Updates this node's entry if it differs from the one in etcd.
 void Membership::notify_others(EtcdClient& client) {
-    const auto [self, there, lease] = [this] {
+    const auto [self, registered, lease] = [this] {
         const std::lock_guard lock(mutex_);
         const auto* seen = seen_.view.node(options_.self.name);
         return std::tuple(options_.self, seen ? std::optional(*seen) : std::nullopt, seen_.own_lease);
     }();
-    if (!there || *there == self || !is_same_launcher(*there, self)) return;
+    if (!registered || *registered == self || !is_same_launcher(*registered, self)) return;
     const auto key = options_.keys.node(self.name);
     transact_while_leased(client, {Condition::held_by(key, lease)}, {Change::put(key, to_json(self), lease)});
 }
@@ -184,8 +184,8 @@ bool Membership::register_node(EtcdClient& client) {
         self.name = number == 1 ? self.address : fmt::format("{}#{}", self.address, number);
         const auto key = options_.keys.node(self.name);
         if (!client.transact({Condition::absent(key)}, {Change::put(key, to_json(self), lease.id)})) {
-            const auto there = client.get(key);
-            if (there.keys.empty() || there.keys.front().lease != lease.id) continue;
+            const auto registered = client.get(key);
+            if (registered.keys.empty() || registered.keys.front().lease != lease.id) continue;
         }
         {
             const std::lock_guard lock(mutex_);

@@ -15,21 +15,21 @@ namespace dtrain::gpu {
 struct DeviceError {
     struct Content {
         unsigned long long kernel = 0;  ///< number of the kernel, from 1; 0: no error
-        long long place = 0;            ///< for example, the row of a batch
+        long long position = 0;         ///< for example, the row of a batch
         long long value = 0;            ///< the invalid value
     };
 
     Content* content;
     unsigned long long kernel;  ///< number of the reporting kernel
 
-    ON_DEVICE void report(long long place, long long value) const {
+    ON_DEVICE void report(long long position, long long value) const {
 #ifdef __CUDA_ARCH__
         if (atomicCAS(&content->kernel, 0ULL, kernel) != 0) return;
 #elif !defined(__CUDACC__)
         unsigned long long none = 0;
         if (!std::atomic_ref(content->kernel).compare_exchange_strong(none, kernel)) return;
 #endif
-        content->place = place;
+        content->position = position;
         content->value = value;
     }
 

@@ -108,7 +108,7 @@ class OneGpu final : public kernels::Gpu {
         const auto error = *reinterpret_cast<const DeviceError::Content*>(reported_.get());
         if (error.kernel == 0) return;
         set_to_zero(context_.stream, context_.error.get(), sizeof(DeviceError::Content));
-        throw Error(context_.texts.at(error.kernel)(error.place, error.value));
+        throw Error(context_.texts.at(error.kernel)(error.position, error.value));
     }
 
   private:

@@ -28,7 +28,7 @@ struct KernelContext {
     Stream stream;
     ProductLibrary products;
     DeviceMemory error = allocate(sizeof(DeviceError::Content));
-    /// By kernel number: a function that formats the error for a place and a value.
+    /// By kernel number: a function that formats the error for a position and a value.
     std::map<unsigned long long, std::function<std::string(long long, long long)>> texts = {};
     unsigned long long kernels = 0;
 
@@ -36,7 +36,7 @@ struct KernelContext {
     DeviceError any_error() const { return {reinterpret_cast<DeviceError::Content*>(error.get()), 0}; }
 
     /// For a kernel that reports errors.
-    DeviceError error_of(std::function<std::string(long long place, long long value)> text) {
+    DeviceError error_of(std::function<std::string(long long position, long long value)> text) {
         texts[++kernels] = std::move(text);
         return {reinterpret_cast<DeviceError::Content*>(error.get()), kernels};
     }

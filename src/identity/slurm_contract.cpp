@@ -29,8 +29,8 @@ std::vector<int> block_counts(const Environment& environment, const Identity& id
     const bool one_each = identity.size == identity.nodes;
     const bool one_node = identity.nodes == 1;
     const auto own = tasks.begin() + identity.node_rank;
-    const bool here = std::accumulate(tasks.begin(), own, 0) + identity.local_rank == identity.rank;
-    if (!here || (!distribution.starts_with("block") && !one_each && !one_node)) tasks.clear();
+    const bool matches = std::accumulate(tasks.begin(), own, 0) + identity.local_rank == identity.rank;
+    if (!matches || (!distribution.starts_with("block") && !one_each && !one_node)) tasks.clear();
     return tasks;
 }
 

@@ -11,8 +11,8 @@ std::string label_outside(std::int64_t label, std::int64_t row, std::int64_t cla
                        classes, classes - 1);
 }
 
-std::string id_outside(std::int64_t id, std::int64_t place, std::int64_t rows) {
-    return fmt::format("id {} at place {} of the batch is outside of the table's rows 0..{}", id, place,
+std::string id_outside(std::int64_t id, std::int64_t position, std::int64_t rows) {
+    return fmt::format("id {} at place {} of the batch is outside of the table's rows 0..{}", id, position,
                        rows - 1);
 }
 

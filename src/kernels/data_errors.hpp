@@ -12,7 +12,7 @@ namespace dtrain::kernels {
 std::string label_outside(std::int64_t label, std::int64_t row, std::int64_t classes);
 
 /// "id 12 at place 3 of the batch is outside of the table's rows 0..9"
-std::string id_outside(std::int64_t id, std::int64_t place, std::int64_t rows);
+std::string id_outside(std::int64_t id, std::int64_t position, std::int64_t rows);
 
 /// "auc: the score in row 3 of the batch is 1.5, expected a probability"
 std::string score_outside(double score, std::int64_t row);

@@ -74,7 +74,7 @@ Conclusion::Conclusion(const Plan& plan, const Options& options, const Environme
       page_(page),
       info_(info_of(plan, host_name(), options.torch ? std::optional(restarts) : std::nullopt)) {
     for (const auto& rank : info_) log_begins_.push_back(options.log_overwrite ? 0 : size_or_zero(rank.log));
-    if (page_ != nullptr) page_->begin(places_of(plan, info_), page_info(plan, options), run_record(plan));
+    if (page_ != nullptr) page_->begin(locations_of(plan, info_), page_info(plan, options), run_record(plan));
 }
 
 Ending Conclusion::ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const {
@@ -100,9 +100,9 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
             ending.stop_details.assign(diagnosis.waiting.begin() + 1, diagnosis.waiting.end());
         if (diagnosis.cause != trace::HangDiagnosis::Cause::unknown)  // else it is the reason
             ending.stop_details.push_back(hang_sign(ended.hung));
-        append(ending.stop_details, hang_places(ended.hung, [&](int rank) {
+        append(ending.stop_details, hang_locations(ended.hung, [&](int rank) {
                    const auto& info = info_[static_cast<std::size_t>(rank)];
-                   return info.log + ".stacks" + (info.is_here ? "" : " on " + info.host);
+                   return info.log + ".stacks" + (info.is_local ? "" : " on " + info.host);
                }));
         if (auto done = done_before(done_ranks(ended.job))) ending.stop_details.push_back(std::move(*done));
         ending.stop_status = status_hung;

@@ -40,7 +40,7 @@ constexpr int status_failed_range = 3;
 template <class Action>
 auto first_contact(const Action& action) {
     const auto give_up_at = std::chrono::steady_clock::now() + first_timeout;
-    bool told = false;
+    bool has_warned = false;
     for (;;) {
         try {
             return action();
@@ -48,8 +48,8 @@ auto first_contact(const Action& action) {
             throw UsageError(refused.what());
         } catch (const elastic::EtcdUnavailable& away) {
             if (std::chrono::steady_clock::now() >= give_up_at) throw UsageError(away.what());
-            if (!told) log_warning("{}; trying for {} s", away.what(), first_timeout.count());
-            told = true;
+            if (!has_warned) log_warning("{}; trying for {} s", away.what(), first_timeout.count());
+            has_warned = true;
             std::this_thread::sleep_for(seconds(1));
         }
     }

@@ -109,10 +109,10 @@ class Launch {
         }
         if (const auto& missing = planner_.no_program()) refuse(*missing);
         if (options_.dry_run) return show_plan();
-        const auto places = leftover_places(environment_);
+        const auto folders = leftover_folders(environment_);
         if (options_.check) return check();
         if (options_.report) check_report_file(*options_.report);
-        remove_leftovers(places);
+        remove_leftovers(folders);
         ::signal(SIGPIPE, SIG_IGN);  // a console whose reader is gone does not end the job
         if (metrics_address_) serve_metrics();
         if (elastic_) return run_elastic();
@@ -312,7 +312,7 @@ class Launch {
         if (!others_.agents) return run_check(site);
         auto& agents = *others_.agents;
         site.launchers =
-            CheckLaunchers{.here = [&](int node) { return agents.here(node); },
+            CheckLaunchers{.is_connected = [&](int node) { return agents.is_connected(node); },
                            .inspect = [&](int node, int port,
                                           const std::string& nonce) { agents.inspect(node, port, nonce); },
                            .fd = agents.fd(),
@@ -402,10 +402,10 @@ class Launch {
         auto ended = watch(options);
         // mpirun does not do so if it is killed, or told to stop while it already ends ranks.
         if (!ended.engine_status.success()) {
-            const auto places = leftover_places(environment_);
-            remove_session(places, ended.engine_pid);
+            const auto folders = leftover_folders(environment_);
+            remove_session(folders, ended.engine_pid);
             wait_for_the_dying(token);
-            remove_leftovers(places);
+            remove_leftovers(folders);
         }
         return ended;
     }

@@ -46,8 +46,8 @@ int run_torchrun(const std::vector<std::string>& arguments, const Environment& e
                                           .temporary_folder = own_logs.string()},
                                          options_of(read_settings(settings_files(environment)))),
                 environment);
-    std::error_code left_there;
-    if (status == 0) std::filesystem::remove_all(own_logs, left_there);
+    std::error_code ignored;
+    if (status == 0) std::filesystem::remove_all(own_logs, ignored);
     return status;
 }
 

@@ -40,10 +40,10 @@ std::string row_of_runs(std::string_view name, const std::vector<std::string>& v
 }
 
 std::string ranks_text(const Run& run) {
-    if (run.places.empty()) return "";
+    if (run.locations.empty()) return "";
     std::set<std::string> hosts;
-    for (const auto& place : run.places) hosts.insert(place.host);
-    return fmt::format("{} on {}", run.places.size(), counted(std::ssize(hosts), "node"));
+    for (const auto& location : run.locations) hosts.insert(location.host);
+    return fmt::format("{} on {}", run.locations.size(), counted(std::ssize(hosts), "node"));
 }
 
 std::string count_text(const Run& run, std::int64_t MetricRow::*count) {

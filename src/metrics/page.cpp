@@ -67,11 +67,11 @@ std::string axis_of(const std::string& what) {
 int order_of(const Chart& chart) {
     constexpr std::array first{"Loss", "Accuracy", "AUC"};
     constexpr std::array last{"Learning rate", "Throughput", "GPU utilization", "GPU power"};
-    const auto place_in = [&](const auto& titles) {
+    const auto index_in = [&](const auto& titles) {
         return static_cast<int>(std::ranges::find(titles, chart.title) - titles.begin());
     };
-    const auto in_last = place_in(last);
-    return in_last == std::ssize(last) ? place_in(first) : static_cast<int>(first.size()) + 1 + in_last;
+    const auto in_last = index_in(last);
+    return in_last == std::ssize(last) ? index_in(first) : static_cast<int>(first.size()) + 1 + in_last;
 }
 
 std::string tile(const std::string& name, const std::string& value) {
@@ -82,9 +82,10 @@ std::string tile(const std::string& name, const std::string& value) {
 std::string tiles(const Run& run) {
     auto out = std::string("<div class=\"tiles\">") + tile("time", duration_text(run.seconds));
     std::set<std::string> hosts;
-    for (const auto& place : run.places) hosts.insert(place.host);
-    if (!run.places.empty())
-        out += tile("ranks", fmt::format("{} on {}", run.places.size(), counted(std::ssize(hosts), "node")));
+    for (const auto& location : run.locations) hosts.insert(location.host);
+    if (!run.locations.empty())
+        out +=
+            tile("ranks", fmt::format("{} on {}", run.locations.size(), counted(std::ssize(hosts), "node")));
     if (!run.rows.empty()) {
         out += tile("steps", number_text(static_cast<double>(run.rows.back().step)));
         std::map<std::string, double> last;
@@ -286,35 +287,35 @@ std::string timeline(const Run& run) {
 }
 
 std::string placement(const Run& run) {
-    if (run.places.empty()) return "";
+    if (run.locations.empty()) return "";
     std::vector<std::string> hosts;
-    std::map<std::string, std::vector<const RankPlace*>> of_host;
-    for (const auto& place : run.places) {
-        auto& there = of_host[place.host];
-        if (there.empty()) hosts.push_back(place.host);
-        there.push_back(&place);
+    std::map<std::string, std::vector<const RankLocation*>> of_host;
+    for (const auto& location : run.locations) {
+        auto& on_host = of_host[location.host];
+        if (on_host.empty()) hosts.push_back(location.host);
+        on_host.push_back(&location);
     }
     std::string out = "<section id=\"placement\"><h2>Placement</h2><div class=\"nodes\">";
     std::size_t shown = 0;
     for (const auto& host : hosts) {
         if (shown >= max_ranks_shown) break;
-        const auto& there = of_host[host];
+        const auto& on_host = of_host[host];
         const bool with_roles =
-            std::ranges::any_of(there, [](const auto* place) { return place->role != "trainer"; });
+            std::ranges::any_of(on_host, [](const auto* location) { return location->role != "trainer"; });
         out += fmt::format(
             "<div class=\"card\"><h3>{} <span class=\"soft\">({})</span></h3><div "
             "class=\"scroll\"><table><thead><tr>"
             "<th>rank</th>{}<th>GPU</th><th>cores</th></tr></thead><tbody>",
-            escaped(host), counted(std::ssize(there), "rank"), with_roles ? "<th>role</th>" : "");
-        for (const auto* place : there)
-            out += fmt::format("<tr><td>{}</td>{}<td>{}</td><td>{}</td></tr>", place->rank,
-                               with_roles ? "<td>" + escaped(place->role) + "</td>" : "",
-                               place->gpus.empty() ? "-" : escaped(join(place->gpus, ", ")),
-                               place->cpus.empty() ? "-" : escaped(place->cpus));
+            escaped(host), counted(std::ssize(on_host), "rank"), with_roles ? "<th>role</th>" : "");
+        for (const auto* location : on_host)
+            out += fmt::format("<tr><td>{}</td>{}<td>{}</td><td>{}</td></tr>", location->rank,
+                               with_roles ? "<td>" + escaped(location->role) + "</td>" : "",
+                               location->gpus.empty() ? "-" : escaped(join(location->gpus, ", ")),
+                               location->cpus.empty() ? "-" : escaped(location->cpus));
         out += "</tbody></table></div></div>";
-        shown += there.size();
+        shown += on_host.size();
     }
-    return out + "</div>" + left_out(shown, run.places.size()) + "</section>";
+    return out + "</div>" + left_out(shown, run.locations.size()) + "</section>";
 }
 
 std::string events(const Run& run) {

@@ -32,10 +32,11 @@ ordered_json json_of(const MetricRow& row) {
             {"epoch", row.epoch}, {"step", row.step}, {"values", values}};
 }
 
-ordered_json json_of(const RankPlace& place) {
-    return {
-        {"rank", place.rank}, {"role", place.role}, {"host", place.host}, {"local_rank", place.local_rank},
-        {"gpus", place.gpus}, {"cpus", place.cpus}, {"log", place.log}};
+ordered_json json_of(const RankLocation& location) {
+    return {{"rank", location.rank}, {"role", location.role},
+            {"host", location.host}, {"local_rank", location.local_rank},
+            {"gpus", location.gpus}, {"cpus", location.cpus},
+            {"log", location.log}};
 }
 
 ordered_json json_of(const std::optional<double>& value) {
@@ -108,7 +109,7 @@ MetricRow row_of(const ordered_json& json) {
     return row;
 }
 
-RankPlace place_of(const ordered_json& json) {
+RankLocation location_of(const ordered_json& json) {
     return {json.at("rank"), json.at("role"), json.at("host"), json.at("local_rank"),
             json.at("gpus"), json.at("cpus"), json.at("log")};
 }
@@ -150,7 +151,7 @@ std::string run_json(const Run& run) {
                             {"seconds", run.seconds},
                             {"facts", list_of(run.info)},
                             {"rows", list_of(run.rows)},
-                            {"places", list_of(run.places)},
+                            {"places", list_of(run.locations)},
                             {"times", list_of(run.times)},
                             {"slow_epochs", list_of(run.slow_epochs)},
                             {"gpus", list_of(run.gpus)},
@@ -169,7 +170,7 @@ std::optional<Run> parse_run(std::string_view text) {
                 .seconds = json.at("seconds"),
                 .info = items_of(json.at("facts"), fact_of),
                 .rows = items_of(json.at("rows"), row_of),
-                .places = items_of(json.at("places"), place_of),
+                .locations = items_of(json.at("places"), location_of),
                 .times = items_of(json.at("times"), times_of),
                 .slow_epochs = items_of(json.at("slow_epochs"), slow_epoch_of),
                 .gpus = items_of(json.at("gpus"), gpus_of),
@@ -184,7 +185,7 @@ std::optional<Run> parse_run(std::string_view text) {
     }
 }
 
-RankPlace own_place(int rank) {
+RankLocation own_location(int rank) {
     const auto environment = Environment::of_this_process();
     const auto gpus = environment.get_or("CUDA_VISIBLE_DEVICES", "");
     return {.rank = rank,
@@ -193,19 +194,19 @@ RankPlace own_place(int rank) {
             .cpus = environment.get_or("DTRAIN_RANK_CPUS", CpuSet::of_this_thread().to_string())};
 }
 
-std::string place_text(const RankPlace& place) {
-    return json_of(place).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+std::string location_text(const RankLocation& location) {
+    return json_of(location).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-std::vector<RankPlace> places_of_texts(const std::vector<std::string>& texts) {
-    std::vector<RankPlace> places;
+std::vector<RankLocation> locations_of_texts(const std::vector<std::string>& texts) {
+    std::vector<RankLocation> locations;
     std::map<std::string, int> on_host;
     for (const auto& text : texts) {
-        auto place = place_of(ordered_json::parse(text));
-        place.local_rank = on_host[place.host]++;
-        places.push_back(std::move(place));
+        auto location = location_of(ordered_json::parse(text));
+        location.local_rank = on_host[location.host]++;
+        locations.push_back(std::move(location));
     }
-    return places;
+    return locations;
 }
 
 std::string gpus_text(const RankGpus& gpus) {

@@ -19,7 +19,7 @@ struct Fact {
 };
 
 /// Where a rank runs.
-struct RankPlace {
+struct RankLocation {
     int rank = 0;
     std::string role = "trainer";
     std::string host;
@@ -27,7 +27,7 @@ struct RankPlace {
     std::vector<std::string> gpus = {};  ///< ids as shown to users
     std::string cpus = {};               ///< "0-3"; "" if unknown
     std::string log = {};                ///< its file; "": it has no log of its own
-    friend bool operator==(const RankPlace&, const RankPlace&) = default;
+    friend bool operator==(const RankLocation&, const RankLocation&) = default;
 };
 
 /// How a rank spent its time, in seconds.
@@ -98,7 +98,7 @@ struct Run {
     double seconds = 0;               ///< until its end, or until this was written
     std::vector<Fact> info = {};
     std::vector<MetricRow> rows = {};
-    std::vector<RankPlace> places = {};
+    std::vector<RankLocation> locations = {};
     std::vector<RankTimes> times = {};
     std::vector<SlowEpoch> slow_epochs = {};
     std::vector<RankGpus> gpus = {};
@@ -110,12 +110,12 @@ struct Run {
 
 /// Where this process runs.
 /// @param rank rank of this process
-RankPlace own_place(int rank);
+RankLocation own_location(int rank);
 
-/// Converts a place to a text, with which ranks exchange their places, and all texts back.
-std::string place_text(const RankPlace& place);
+/// Converts a location to a text, with which ranks exchange their locations, and all texts back.
+std::string location_text(const RankLocation& location);
 /// @param texts of all ranks, by rank
-std::vector<RankPlace> places_of_texts(const std::vector<std::string>& texts);
+std::vector<RankLocation> locations_of_texts(const std::vector<std::string>& texts);
 
 /// Converts the usage of a rank's GPUs to a short text, and back; nothing for an invalid text.
 std::string gpus_text(const RankGpus& gpus);

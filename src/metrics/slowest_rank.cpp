@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t max_ranks_named = 5;
 
 std::string host_of(const Run& run, int rank) {
-    const auto place = std::ranges::find(run.places, rank, &RankPlace::rank);
-    return place == run.places.end() ? "" : place->host;
+    const auto found = std::ranges::find(run.locations, rank, &RankLocation::rank);
+    return found == run.locations.end() ? "" : found->host;
 }
 
 std::string named(int rank, const std::string& host) {
@@ -28,17 +28,17 @@ std::string named(int rank, const std::string& host) {
 }  // namespace
 
 std::optional<SlowestRank> slowest_of(const std::vector<RankTimes>& times) {
-    constexpr double share_that_matters = 0.02, seconds_that_matter = 0.01;  // share of the total time
-    constexpr double share_that_is_urgent = 0.1, seconds_that_are_urgent = 1;
+    constexpr double fraction_that_matters = 0.02, seconds_that_matter = 0.01;  // fraction of the total time
+    constexpr double fraction_that_is_urgent = 0.1, seconds_that_are_urgent = 1;
     if (times.size() < 2) return std::nullopt;
     if (std::ranges::any_of(times, [](const RankTimes& rank) { return !rank.wait; })) return std::nullopt;
     const auto [min, max] = std::ranges::minmax_element(times, {}, &RankTimes::wait);
     const auto waited = *max->wait - *min->wait;
-    if (waited <= share_that_matters * max->all() || waited < seconds_that_matter) return std::nullopt;
+    if (waited <= fraction_that_matters * max->all() || waited < seconds_that_matter) return std::nullopt;
     return SlowestRank{
         .rank = min->rank,
         .waited = waited,
-        .is_urgent = waited >= seconds_that_are_urgent && waited >= share_that_is_urgent * max->all()};
+        .is_urgent = waited >= seconds_that_are_urgent && waited >= fraction_that_is_urgent * max->all()};
 }
 
 std::vector<RankTimes> times_since(const std::vector<RankTimes>& before, std::vector<RankTimes> now) {

@@ -15,33 +15,33 @@ double total(std::vector<double> sums, const Communicator& communicator) {
 
 }  // namespace
 
-BatchSums::BatchSums(std::int64_t steps, const train::Shares& shares)
-    : shares_(shares),
-      loss_(static_cast<std::size_t>(steps * shares.ranks), 0),
-      correct_(static_cast<std::size_t>(steps * shares.ranks), 0) {}
+BatchSums::BatchSums(std::int64_t steps, const train::RankParts& parts)
+    : parts_(parts),
+      loss_(static_cast<std::size_t>(steps * parts.ranks), 0),
+      correct_(static_cast<std::size_t>(steps * parts.ranks), 0) {}
 
 void BatchSums::add(Executor& executor, const LossProgram& program) {
-    const auto own = static_cast<std::size_t>(shares_.own);
-    const auto place = batches_ / own * static_cast<std::size_t>(shares_.ranks) +
-                       static_cast<std::size_t>(shares_.first) + batches_ % own;
+    const auto own = static_cast<std::size_t>(parts_.own);
+    const auto index = batches_ / own * static_cast<std::size_t>(parts_.ranks) +
+                       static_cast<std::size_t>(parts_.first) + batches_ % own;
     ++batches_;
-    loss_[place] = executor.fetch_scalar(program.loss_sum);
-    own_loss_ += loss_[place];
-    if (!program.correct.empty()) correct_[place] = executor.fetch_scalar(program.correct);
+    loss_[index] = executor.fetch_scalar(program.loss_sum);
+    own_loss_ += loss_[index];
+    if (!program.correct.empty()) correct_[index] = executor.fetch_scalar(program.correct);
     if (program.scores.empty()) return;
     add_scored(scored_, executor.fetch(program.scores), executor.feed<float>(program.scored_label),
                executor.feed<float>(fed_weight));
 }
 
-Measures BatchSums::measures(const std::vector<Metric>& metrics, std::int64_t samples,
-                             const Communicator& communicator) const {
+Metrics BatchSums::means(const std::vector<Metric>& metrics, std::int64_t samples,
+                         const Communicator& communicator) const {
     const auto count = static_cast<double>(samples);
-    Measures measures{.loss = total(loss_, communicator) / count, .samples = samples};
+    Metrics result{.loss = total(loss_, communicator) / count, .samples = samples};
     for (const auto& metric : metrics)
-        measures.metrics[name_of(metric)] = std::holds_alternative<Accuracy>(metric)
-                                                ? total(correct_, communicator) / count
-                                                : exact_auc(scored_, communicator);
-    return measures;
+        result.metrics[name_of(metric)] = std::holds_alternative<Accuracy>(metric)
+                                              ? total(correct_, communicator) / count
+                                              : exact_auc(scored_, communicator);
+    return result;
 }
 
 }  // namespace dtrain::model

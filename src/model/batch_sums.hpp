@@ -11,7 +11,7 @@
 
 #include "model/exact_auc.hpp"
 #include "model/spec.hpp"
-#include "train/shares.hpp"
+#include "train/rank_parts.hpp"
 
 namespace dtrain::model {
 
@@ -19,7 +19,7 @@ namespace dtrain::model {
 /// parts, so that any number of ranks that share virtual ranks gets bitwise identical results.
 class BatchSums {
   public:
-    BatchSums(std::int64_t steps, const train::Shares& shares);
+    BatchSums(std::int64_t steps, const train::RankParts& parts);
 
     /// Call it after each batch of this rank: parts of a step one after the other, step by step.
     void add(Executor& executor, const LossProgram& program);
@@ -30,11 +30,11 @@ class BatchSums {
     }
 
     /// Collective. @param samples of all ranks, without padding
-    Measures measures(const std::vector<Metric>& metrics, std::int64_t samples,
-                      const Communicator& communicator) const;
+    Metrics means(const std::vector<Metric>& metrics, std::int64_t samples,
+                  const Communicator& communicator) const;
 
   private:
-    train::Shares shares_;
+    train::RankParts parts_;
     std::size_t batches_ = 0;
     double own_loss_ = 0;
     std::vector<double> loss_;

@@ -22,14 +22,14 @@ constexpr std::string_view eval_mark = "eval_";
 std::optional<double> EpochRecord::measure(const std::string& name) const {
     const bool is_eval = name.starts_with(eval_mark);
     if (is_eval && !eval) return std::nullopt;
-    const auto& measures = is_eval ? *eval : train;
+    const auto& metrics = is_eval ? *eval : train;
     const auto own = is_eval ? name.substr(eval_mark.size()) : name;
-    if (own == "loss") return measures.loss;
-    const auto found = measures.metrics.find(own);
-    return found == measures.metrics.end() ? std::nullopt : std::optional(found->second);
+    if (own == "loss") return metrics.loss;
+    const auto found = metrics.metrics.find(own);
+    return found == metrics.metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Callback::on_begin(Model& /*model*/, const std::vector<std::string>& /*measures*/) {}
+void Callback::on_begin(Model& /*model*/, const std::vector<std::string>& /*metric_names*/) {}
 
 void Callback::on_epoch_begin(Model& /*model*/, const StepRecord& /*record*/) {}
 
@@ -50,7 +50,7 @@ Checkpoints::Checkpoints(std::filesystem::path folder, Options options)
                                      options_.keep, options_.every));
 }
 
-void Checkpoints::on_begin(Model& model, const std::vector<std::string>& /*measures*/) {
+void Checkpoints::on_begin(Model& model, const std::vector<std::string>& /*metric_names*/) {
     if (detail::ModelAccess::has_servers(model))
         throw UsageError(fmt::format(
             "Checkpoints: the parameters for '{}' are on parameter servers; call save() between two "
@@ -81,14 +81,14 @@ void Checkpoints::on_finish(Model& /*model*/) {
     writer_.reset();
 }
 
-void EpochLines::on_begin(Model& /*model*/, const std::vector<std::string>& measures) {
-    measures_ = measures;
+void EpochLines::on_begin(Model& /*model*/, const std::vector<std::string>& metric_names) {
+    metric_names_ = metric_names;
 }
 
 bool EpochLines::on_epoch_end(Model& model, const EpochRecord& record) {
     if (model.communicator().rank() != 0) return true;
     auto line = fmt::format("epoch {:3}", record.epoch);
-    for (const auto& name : measures_)
+    for (const auto& name : metric_names_)
         line += fmt::format("  {} {:.4f}", name, record.measure(name).value_or(0));
     if (const auto& slow = record.slowest; slow && slow->is_urgent)
         line += "\n         " + metrics::text_of(slow->rank, slow->host, slow->waited);
@@ -104,9 +104,9 @@ EarlyStop::EarlyStop(Options options) : options_(std::move(options)) {
                         options_.patience, options_.min_delta));
 }
 
-void EarlyStop::on_begin(Model& /*model*/, const std::vector<std::string>& measures) {
+void EarlyStop::on_begin(Model& /*model*/, const std::vector<std::string>& metric_names) {
     best_.reset();
-    model::check_monitor("EarlyStop", options_.monitor, measures);
+    model::check_monitor("EarlyStop", options_.monitor, metric_names);
 }
 
 bool EarlyStop::on_epoch_end(Model& /*model*/, const EpochRecord& record) {

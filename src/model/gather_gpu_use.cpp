@@ -35,15 +35,15 @@ GpuFigures gather_gpu_use(const Communicator& ranks, topology::GpuWatch& watch, 
     double utilization = 0, watts = 0;
     int utilizations = 0, powers = 0;
     for (int rank = 0; rank < ranks.size(); ++rank) {
-        const auto* const told = of_all.data() + figures * static_cast<std::size_t>(rank);
-        const metrics::RankGpus gpus{first + rank, received(told[0]), received(told[1]), received(told[2]),
-                                     received(told[3])};
+        const auto* const reported = of_all.data() + figures * static_cast<std::size_t>(rank);
+        const metrics::RankGpus gpus{first + rank, received(reported[0]), received(reported[1]),
+                                     received(reported[2]), received(reported[3])};
         if (gpus != metrics::RankGpus{.rank = first + rank}) gathered.ranks.push_back(gpus);
-        if (const auto value = received(told[4])) {
+        if (const auto value = received(reported[4])) {
             utilization += *value;
             ++utilizations;
         }
-        if (const auto value = received(told[5])) {
+        if (const auto value = received(reported[5])) {
             watts += *value;
             ++powers;
         }

@@ -18,7 +18,7 @@ struct GpuFigures {
     std::vector<metrics::Measured> values;  ///< since the last call: gpu_utilization, gpu_watts
 };
 
-/// Collective. @param first see gather_places()
+/// Collective. @param first see gather_locations()
 GpuFigures gather_gpu_use(const Communicator& ranks, topology::GpuWatch& watch, int first = 0);
 
 }  // namespace dtrain::model

@@ -18,7 +18,7 @@ struct ExchangesKnown {
 };
 
 /// How each rank spent its time, on all ranks. Collective. @param own of this rank @param seconds since the
-/// start: what no phase covers is the rest @param first see gather_places()
+/// start: what no phase covers is the rest @param first see gather_locations()
 std::vector<metrics::RankTimes> gather_times(const Communicator& ranks, const train::PhaseTimes& own,
                                              double seconds, const ExchangesKnown& known, int first = 0);
 

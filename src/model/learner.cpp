@@ -78,7 +78,7 @@ Learner::Learner(ModelSpec spec, ModelOptions options)
     const auto& communicator = options_.communicator;
     together(all, [&] {
         if (!servers_ || !servers_->serves()) check_products(options_);
-        loop_.emplace(train::shares_of(communicator.rank(), communicator.size(), options_.virtual_ranks));
+        loop_.emplace(train::parts_of(communicator.rank(), communicator.size(), options_.virtual_ranks));
         network_ = checked_network(spec_);
     });
 }
@@ -99,7 +99,7 @@ LossProgram Learner::minimized(std::int64_t local_batch, const Optimizer& optimi
 Program Learner::shared(Program minimized) const {
     const auto ranks = options_.communicator.size();
     if (servers_) return servers_->trainer_program(minimized);
-    if (shares().are_virtual) return with_virtual_ranks(minimized, shares().ranks);
+    if (parts().are_virtual) return with_virtual_ranks(minimized, parts().ranks);
     if (options_.local_sgd > 0)
         return with_local_sgd(minimized, {.ranks = ranks, .every = options_.local_sgd});
     return data_parallel(minimized, {.ranks = ranks});
@@ -157,10 +157,10 @@ void Learner::check_prepared_together(const char* caller) const {
 void Learner::check(const Samples& samples, Fed fed, std::int64_t batch_size) const {
     std::int64_t count = 0;
     together(options_.communicator, [&] {
-        if (batch_size < shares().ranks)
+        if (batch_size < parts().ranks)
             throw UsageError(fmt::format("batch_size is {}; a step needs {} at least, one for each{} rank",
-                                         batch_size, counted(shares().ranks, "sample"),
-                                         shares().are_virtual ? " virtual" : ""));
+                                         batch_size, counted(parts().ranks, "sample"),
+                                         parts().are_virtual ? " virtual" : ""));
         count = checked_count(samples, spec_, fed);
     });
     if (options_.communicator.all_have(count)) return;
@@ -175,11 +175,11 @@ void Learner::check(const Samples& samples, Fed fed, std::int64_t batch_size) co
 DistributedSampler::Options Learner::sampling(std::int64_t samples, std::int64_t batch_size) const {
     return {.samples = samples,
             .global_batch = batch_size,
-            .rank = shares().first,
-            .ranks = shares().ranks,
+            .rank = parts().first,
+            .ranks = parts().ranks,
             .seed = options_.seed,
             .order = SampleOrder::sequential,
-            .parts = shares().own};
+            .parts = parts().own};
 }
 
 std::unique_ptr<train::Feeder> Learner::training_feeder(const Samples& samples,
@@ -242,11 +242,11 @@ Learner::Compiled& Learner::predictor(std::int64_t local_batch) {
     return predictor_.emplace(Compiled{local_batch, {}, made.output, std::move(executor)});
 }
 
-Measures Learner::train_epoch(train::Feeder& feeder,
-                              const std::function<void(std::int64_t done, double loss)>& after_step) {
+Metrics Learner::train_epoch(train::Feeder& feeder,
+                             const std::function<void(std::int64_t done, double loss)>& after_step) {
     const auto local_batch = feeder.local_batch();
     const auto& communicator = options_.communicator;
-    BatchSums sums(feeder.steps(), shares());
+    BatchSums sums(feeder.steps(), parts());
     loop_->run_epoch(feeder, {.executor =
                                   [&](std::int64_t step) {
                                       const bool is_bound =
@@ -273,25 +273,25 @@ Measures Learner::train_epoch(train::Feeder& feeder,
     loop_->end_epoch();
     trainer_->executor.average_state();
     if (servers_) servers_->synchronize(prepared_->state);
-    auto measures = sums.measures(prepared_->metrics, feeder.real_samples(), communicator);
-    train::check_loss(measures.loss, epochs(), communicator);
+    auto metrics = sums.means(prepared_->metrics, feeder.real_samples(), communicator);
+    train::check_loss(metrics.loss, epochs(), communicator);
     train::check_parameters(prepared_->state, epochs(), communicator);
-    return measures;
+    return metrics;
 }
 
-Measures Learner::evaluate(const Samples& samples, std::int64_t batch_size) {
+Metrics Learner::evaluate(const Samples& samples, std::int64_t batch_size) {
     const auto count = checked_count(samples, spec_, Fed::all);
     const auto feeder = feeder_of(samples, spec_, Fed::all, sampling(count, batch_size));
     auto& [local_batch, names, output, executor, rate] = tester(feeder->local_batch());
     feeder->bind(executor);
     feeder->start(0, 0);
-    BatchSums sums(feeder->steps(), shares());
+    BatchSums sums(feeder->steps(), parts());
     for (std::int64_t batch = 0; batch < feeder->steps() * feeder->parts(); ++batch) {
         feeder->feed();
         executor.run();
         sums.add(executor, names);
     }
-    return sums.measures(prepared_->metrics, feeder->real_samples(), options_.communicator);
+    return sums.means(prepared_->metrics, feeder->real_samples(), options_.communicator);
 }
 
 Predictions Learner::predict(const Samples& samples, std::int64_t batch_size) {

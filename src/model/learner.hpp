@@ -48,11 +48,11 @@ class Learner {
 
     /// @throws Error on all ranks if the loss is not finite, or the ranks' parameters differ @param
     /// after_step called with the number of completed steps and the mean loss of this rank's samples so far
-    Measures train_epoch(train::Feeder& feeder,
-                         const std::function<void(std::int64_t done, double loss)>& after_step = {});
+    Metrics train_epoch(train::Feeder& feeder,
+                        const std::function<void(std::int64_t done, double loss)>& after_step = {});
 
     /// For validated samples.
-    Measures evaluate(const Samples& samples, std::int64_t batch_size);
+    Metrics evaluate(const Samples& samples, std::int64_t batch_size);
     Predictions predict(const Samples& samples, std::int64_t batch_size);
 
     /// See Model.
@@ -109,7 +109,7 @@ class Learner {
         std::span<float> rate = {};  ///< of training programs whose rate is fed
     };
 
-    const train::Shares& shares() const { return loop_->shares(); }
+    const train::RankParts& parts() const { return loop_->parts(); }
     DistributedSampler::Options sampling(std::int64_t samples, std::int64_t batch_size) const;
     LossProgram minimized(std::int64_t local_batch, const Optimizer& optimizer, const Loss& loss,
                           const std::vector<Metric>& metrics, const OptimizerOptions& adjust,

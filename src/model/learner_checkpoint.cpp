@@ -32,8 +32,8 @@ StateCheckpoint Learner::position() const {
 }
 
 Checkpoint Learner::checkpoint() const {
-    const auto here = position();
-    return checkpoint::copy_of(prepared_->state, here, here.numbers);
+    const auto current = position();
+    return checkpoint::copy_of(prepared_->state, current, current.numbers);
 }
 
 void Learner::save_on_servers(const std::filesystem::path& path) {

@@ -186,7 +186,7 @@ void Model::note_times(EpochRecord& record, double seconds) {
     content_->times = std::move(times);
 }
 
-Measures Model::evaluate(const Samples& samples, const EvaluateOptions& options) {
+Metrics Model::evaluate(const Samples& samples, const EvaluateOptions& options) {
     content_->learner.check_prepared_together("evaluate");
     content_->learner.check(samples, Fed::all, options.batch_size);
     return content_->learner.evaluate(samples, options.batch_size);

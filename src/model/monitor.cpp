@@ -17,10 +17,10 @@ double gain(const std::string& measure, double best, double value) {
 }
 
 void check_monitor(const char* callback, const std::string& monitor,
-                   const std::vector<std::string>& measures) {
-    if (std::ranges::find(measures, monitor) == measures.end())
+                   const std::vector<std::string>& metric_names) {
+    if (std::ranges::find(metric_names, monitor) == metric_names.end())
         throw UsageError(fmt::format("{}: monitor is '{}', but this fit() measures {}", callback, monitor,
-                                     join(measures, ", ")));
+                                     join(metric_names, ", ")));
 }
 
 }  // namespace dtrain::model

@@ -41,7 +41,7 @@ struct ProgressBar::Content {
 ProgressBar::ProgressBar() : content_(new Content) {}
 ProgressBar::~ProgressBar() = default;
 
-void ProgressBar::on_begin(Model& model, const std::vector<std::string>& /*measures*/) {
+void ProgressBar::on_begin(Model& model, const std::vector<std::string>& /*metric_names*/) {
     if (model.communicator().rank() != 0) return;
     content_->line = StatusLine::on_output();
     content_->begin = content_->epoch_begin = Clock::now();

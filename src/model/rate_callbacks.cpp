@@ -49,7 +49,7 @@ RateFunction::RateFunction(Function function) : function_(std::move(function)) {
     if (!function_) throw UsageError("RateFunction: the function given is empty");
 }
 
-void RateFunction::on_begin(Model& model, const std::vector<std::string>& /*measures*/) {
+void RateFunction::on_begin(Model& model, const std::vector<std::string>& /*metric_names*/) {
     begin_to_set_rate(model, "RateFunction");
 }
 
@@ -94,8 +94,8 @@ ReduceOnPlateau::ReduceOnPlateau(Options options) : options_(std::move(options))
                         factor, patience, min_delta, cooldown, min_rate));
 }
 
-void ReduceOnPlateau::on_begin(Model& model, const std::vector<std::string>& measures) {
-    model::check_monitor("ReduceOnPlateau", options_.monitor, measures);
+void ReduceOnPlateau::on_begin(Model& model, const std::vector<std::string>& metric_names) {
+    model::check_monitor("ReduceOnPlateau", options_.monitor, metric_names);
     begin_to_set_rate(model, "ReduceOnPlateau");
 }
 

@@ -13,7 +13,7 @@
 #include "base/files.hpp"
 #include "metrics/recorder.hpp"
 #include "model/gather_gpu_use.hpp"
-#include "model/gather_places.hpp"
+#include "model/gather_locations.hpp"
 #include "model/model_access.hpp"
 
 namespace dtrain {
@@ -50,7 +50,7 @@ struct RunRecord::Content {
     RowOptions rows;
     std::int64_t every_steps = 1;
     Position last = {};
-    std::vector<std::string> measures = {};
+    std::vector<std::string> metric_names = {};
     std::unique_ptr<metrics::Recorder> recorder = {};
     std::unique_ptr<topology::GpuWatch> gpus = {};
     std::chrono::steady_clock::time_point begin = {};
@@ -60,18 +60,19 @@ RunRecord::RunRecord(std::unique_ptr<Content> content) : content_(std::move(cont
 
 RunRecord::~RunRecord() = default;
 
-void RunRecord::on_begin(Model& model, const std::vector<std::string>& measures) {
+void RunRecord::on_begin(Model& model, const std::vector<std::string>& metric_names) {
     const auto& ranks = model.communicator();
-    auto places = model::gather_places(ranks);
+    auto locations = model::gather_locations(ranks);
     content_->gpus =
         std::make_unique<topology::GpuWatch>(Environment::of_this_process().get("CUDA_VISIBLE_DEVICES"));
-    content_->measures = measures;
+    content_->metric_names = metric_names;
     content_->begin = std::chrono::steady_clock::now();
     if (ranks.rank() != 0) return;
     metrics::check_outputs(content_->outputs);
     content_->recorder = std::make_unique<metrics::Recorder>(
         content_->outputs,
-        metrics::Run{.title = content_->title, .began = metrics::time_now(), .places = std::move(places)},
+        metrics::Run{
+            .title = content_->title, .began = metrics::time_now(), .locations = std::move(locations)},
         [](const std::string& complaint) { write_all(STDERR_FILENO, "dtrain: " + complaint + "\n"); });
 }
 
@@ -108,7 +109,7 @@ bool RunRecord::on_epoch_end(Model& model, const EpochRecord& record) {
                            .seconds = content_->seconds(),
                            .epoch = record.epoch,
                            .step = model.steps_done()};
-    for (const auto& name : content_->measures)
+    for (const auto& name : content_->metric_names)
         if (const auto value = record.measure(name)) row.values.push_back({name_in_row(name), *value});
     row.values.push_back(
         {"samples_per_second", static_cast<double>(record.train.samples) / record.train_seconds});

@@ -13,7 +13,7 @@
 #include "base/host.hpp"
 #include "metrics/slowest_rank.hpp"
 #include "model/gather_gpu_use.hpp"
-#include "model/gather_places.hpp"
+#include "model/gather_locations.hpp"
 #include "model/gather_times.hpp"
 #include "native/report.hpp"
 
@@ -37,15 +37,16 @@ RunLog::RunLog(const Subject& subject, Trainer& trainer, const Communicator& tra
     every_steps_ =
         subject.job.log.every_steps.value_or(metrics::steps_between_rows(trainer.steps_per_epoch()));
     steps_ = trainer.steps_done();
-    auto places = model::gather_places(trainers, first_rank_);
+    auto locations = model::gather_locations(trainers, first_rank_);
     if (trainers.rank() != 0) return;
-    recorder_.emplace(subject.outputs, beginning(subject, std::move(places)),
+    recorder_.emplace(subject.outputs, beginning(subject, std::move(locations)),
                       [console](const std::string& complaint) { console.complain(complaint); });
     if (subject.resumed) note("goes on from " + subject.resumed->string());
 }
 
-metrics::Run RunLog::beginning(const Subject& subject, std::vector<metrics::RankPlace> places) const {
-    metrics::Run run{.title = subject.job.title, .began = metrics::time_now(), .places = std::move(places)};
+metrics::Run RunLog::beginning(const Subject& subject, std::vector<metrics::RankLocation> locations) const {
+    metrics::Run run{
+        .title = subject.job.title, .began = metrics::time_now(), .locations = std::move(locations)};
     run.info = {{"dtrain", version},
                 {"model", trainer_.model().description},
                 {"parameters", std::to_string(trainer_.model().parameters)},

@@ -67,7 +67,7 @@ class RunLog {
     void note_slowest(std::int64_t epoch);
     std::vector<metrics::Measured> gather_gpu_use();
     void finish(const std::string& outcome, const std::string& why);
-    metrics::Run beginning(const Subject& subject, std::vector<metrics::RankPlace> places) const;
+    metrics::Run beginning(const Subject& subject, std::vector<metrics::RankLocation> locations) const;
 
     Trainer& trainer_;
     const Communicator& trainers_;

@@ -42,9 +42,9 @@ DistributeTranspiler split(const ServerRanks& ranks, ServerSettings settings, co
 
 int program_number() {
     int* number = nullptr;
-    int is_there = 0;
-    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, static_cast<void*>(&number), &is_there);
-    return is_there != 0 ? *number : 0;
+    int is_set = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, static_cast<void*>(&number), &is_set);
+    return is_set != 0 ? *number : 0;
 }
 
 int count_servers(const Job& job, const Environment& environment, const Communicator& world, int program) {
@@ -54,17 +54,17 @@ int count_servers(const Job& job, const Environment& environment, const Communic
     const auto of_launcher = ps::servers_of_launcher(environment, world);
     if (of_launcher == 0 && !settings) return means_servers ? programs.ranks_of_first : 0;
     const int of_first = programs.count > 1 ? programs.ranks_of_first : 0;
-    const int told = of_launcher > 0 ? of_launcher : of_first;
-    if (told == 0 && !settings->count)
+    const int started = of_launcher > 0 ? of_launcher : of_first;
+    if (started == 0 && !settings->count)
         throw UsageError(
             fmt::format("[servers] needs its 'count': how many of the {} ranks are servers; or "
                         "start them by dtrain-launch --server_num N --worker_num M, or mpirun -np N "
                         "... : -np M ...",
                         world.size()));
-    if (told != 0 && settings && settings->count && *settings->count != told)
+    if (started != 0 && settings && settings->count && *settings->count != started)
         throw UsageError(fmt::format("[servers] count is {}, but the launcher started {} servers",
-                                     *settings->count, told));
-    return told != 0 ? told : *settings->count;
+                                     *settings->count, started));
+    return started != 0 ? started : *settings->count;
 }
 
 DistributeTranspiler transpile_together(const ServerRanks& ranks, const Communicator& world,

@@ -20,13 +20,13 @@
 namespace dtrain::native {
 namespace {
 
-Shares shares_of(const TrainSettings& settings, const Communicator& communicator) {
+RankParts parts_of(const TrainSettings& settings, const Communicator& communicator) {
     if (settings.virtual_ranks != 0 && settings.virtual_ranks < communicator.size())
         throw UsageError(
             fmt::format("[train] virtual_ranks {} are fewer than the job's {} ranks; every rank "
                         "needs one at least",
                         settings.virtual_ranks, communicator.size()));
-    return train::shares_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
+    return train::parts_of(communicator.rank(), communicator.size(), settings.virtual_ranks);
 }
 
 void check_may_be_uneven(const TrainingPlan& plan, bool by_servers) {
@@ -35,11 +35,11 @@ void check_may_be_uneven(const TrainingPlan& plan, bool by_servers) {
             "[train] last_batch = \"uneven\" lets trainers make different numbers of steps, and without "
             "parameter servers the ranks of a job add their gradients in each: use \"repeat\", \"random\" or "
             "\"drop\"");
-    if (plan.global_batch % plan.shares.ranks != 0)
+    if (plan.global_batch % plan.parts.ranks != 0)
         throw UsageError(
             fmt::format("[train] global_batch {} is no multiple of the {} trainers, and with last_batch = "
                         "\"uneven\" nothing fills up what is missing: use 'batch', of each trainer",
-                        plan.global_batch, plan.shares.ranks));
+                        plan.global_batch, plan.parts.ranks));
 }
 
 OptimizerOptions with_steps(OptimizerOptions adjust, std::int64_t steps_per_epoch) {
@@ -80,16 +80,16 @@ State placed(State state, const TrainSettings& settings, const Communicator& tra
 TrainingPlan plan_training(const TrainSettings& settings, std::unique_ptr<const Task> task,
                            const Communicator& communicator, bool by_servers) {
     TrainingPlan plan{
-        .task = std::move(task), .settings = settings, .shares = shares_of(settings, communicator)};
-    plan.global_batch = settings.global_batch.value_or(settings.batch * plan.shares.ranks);
+        .task = std::move(task), .settings = settings, .parts = parts_of(settings, communicator)};
+    plan.global_batch = settings.global_batch.value_or(settings.batch * plan.parts.ranks);
     const auto sampling = [&](std::int64_t samples) {
         return DistributedSampler::Options{.samples = samples,
                                            .global_batch = plan.global_batch,
-                                           .rank = plan.shares.first,
-                                           .ranks = plan.shares.ranks,
+                                           .rank = plan.parts.first,
+                                           .ranks = plan.parts.ranks,
                                            .seed = 0,
                                            .order = SampleOrder::sequential,
-                                           .parts = plan.shares.own};
+                                           .parts = plan.parts.own};
     };
     auto shuffled = sampling(plan.task->train_samples());
     shuffled.seed = settings.seed;
@@ -139,7 +139,7 @@ Trainer::Trainer(TrainingPlan plan, Communicator communicator, const Options& op
       job_(job_fields(plan)),
       task_(std::move(plan.task)),
       seed_(plan.settings.seed),
-      loop_(plan.shares),
+      loop_(plan.parts),
       global_batch_(plan.global_batch),
       train_feeder_(std::move(plan.train_feeder)),
       test_feeder_(std::move(plan.test_feeder)),

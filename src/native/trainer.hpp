@@ -26,7 +26,7 @@ namespace dtrain::native {
 
 using model::ScoredSample;
 using train::PhaseTimes;
-using train::Shares;
+using train::RankParts;
 
 /// Means over the real (not padding) samples of all ranks.
 struct Metrics {
@@ -41,7 +41,7 @@ struct Metrics {
 struct TrainingPlan {
     std::unique_ptr<const Task> task;
     TrainSettings settings;
-    Shares shares;
+    RankParts parts;
     std::int64_t global_batch = 0;
     std::unique_ptr<Feeder> train_feeder;
     std::unique_ptr<Feeder> test_feeder;  ///< may be null

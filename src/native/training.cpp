@@ -29,7 +29,7 @@ namespace dtrain::native {
 namespace {
 
 /// The path as one would type it in the current folder.
-std::string from_here(const std::filesystem::path& path) {
+std::string as_typed(const std::filesystem::path& path) {
     if (path.is_relative()) return path.string();
     std::error_code failed;
     const auto relative = std::filesystem::proximate(path, failed);
@@ -81,7 +81,7 @@ int train(const Options& options, const Communicator& world, const std::string& 
     if (options.profile) print_profile(trainer, world, console);
     if (!options.job)
         console.print(fmt::format(
-            "\n{}", next_steps(from_here(command), from_here(built_in_job()), 2 * input.job.train.epochs)));
+            "\n{}", next_steps(as_typed(command), as_typed(built_in_job()), 2 * input.job.train.epochs)));
     return 0;
 }
 

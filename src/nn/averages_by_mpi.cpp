@@ -4,8 +4,8 @@
 
 #include <dtrain/data_parallel.hpp>
 
+#include "nn/eager_device.hpp"
 #include "nn/parameter_averages.hpp"
-#include "nn/place.hpp"
 
 namespace dtrain::eager {
 namespace {
@@ -22,7 +22,7 @@ class AveragesByMpi final : public ParameterAverages {
           averaging_(communicator, buffers(), GradientAveragingOptions{.bucket_bytes = bucket_bytes}) {}
 
     void ready(std::size_t number) override {
-        if (!place().is_apart()) {
+        if (!own_device().is_apart()) {
             averaging_.ready(number + 1);
             return;
         }
@@ -63,7 +63,7 @@ class AveragesByMpi final : public ParameterAverages {
     // If waiting fails because of errors in the data, the gradients are discarded.
     void wait_for_gradients() {
         try {
-            place().finish();
+            own_device().finish();
         } catch (...) {
             coming_.clear();
             throw;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/checksum.hpp"
 #include "comm/nccl/sums_by_nccl.hpp"
+#include "nn/eager_device.hpp"
 #include "nn/gpu_buckets.hpp"
 #include "nn/parameter_averages.hpp"
-#include "nn/place.hpp"
 #include "parallel/bucketed_averaging.hpp"
 
 namespace dtrain::eager {
@@ -35,7 +35,7 @@ class AveragesByNccl final : public ParameterAverages {
     AveragesByNccl(const AveragesByNccl&) = delete;
     AveragesByNccl& operator=(const AveragesByNccl&) = delete;
     /// The GPU may still read the buckets, which go with the communicator.
-    ~AveragesByNccl() override { place().finish_later_reported(); }
+    ~AveragesByNccl() override { own_device().finish_later_reported(); }
 
     void ready(std::size_t number) override {
         leaves_[number]->gradient.on_device();

@@ -12,8 +12,8 @@
 
 #include "base/with_element.hpp"
 #include "kernels/loops/loops.hpp"
+#include "nn/eager_device.hpp"
 #include "nn/graph.hpp"
-#include "nn/place.hpp"
 #include "nn/run_operator.hpp"
 #include "nn/unlisted.hpp"
 
@@ -37,7 +37,7 @@ void add_on_device(const Value& term, const Value& to) {
 }
 
 void add(const Value& term, const Value& to) {
-    if (place().is_apart())
+    if (own_device().is_apart())
         add_on_device(term, to);
     else
         add_on_host(term.on_host(), to.on_host());
@@ -72,7 +72,7 @@ class Terms {
         }
         if (!is_own_) {
             const auto own = where.memory ? where : make_value(sum_.shape, sum_.type);
-            place().copy(sum_, own);
+            own_device().copy(sum_, own);
             sum_ = own;
             is_own_ = true;
         }
@@ -154,7 +154,7 @@ class Backward {
             outputs_.erase(terms);
         }
         for (const auto& variable : backward.made)
-            gradients[variable.name] = place_for(variable, node, backward);
+            gradients[variable.name] = value_for(variable, node, backward);
         const auto value_of = [&](const std::string& variable) {
             const auto found = gradients.find(variable);
             return (found != gradients.end() ? found->second : node.kept(variable)).on_device();
@@ -171,7 +171,7 @@ class Backward {
     }
 
     // If this gradient is the parameter's only term, it is computed directly in the parameter's gradient.
-    Value place_for(const Variable& variable, const Node& node, const GradientPlan& backward) const {
+    Value value_for(const Variable& variable, const Node& node, const GradientPlan& backward) const {
         const auto result =
             std::ranges::find(backward.results, variable.name, &GradientPlan::Result::gradient);
         if (result != backward.results.end())
@@ -209,7 +209,7 @@ class Backward {
         if (leaf.has_gradient)
             add(sum, leaf.gradient);
         else if (sum.memory != leaf.gradient.memory)
-            place().copy(sum, leaf.gradient);
+            own_device().copy(sum, leaf.gradient);
         leaf.has_gradient = true;
         if (leaf.watcher == nullptr) return;
         watchers_.emplace(leaf.watcher->made(), leaf.watcher);

@@ -17,30 +17,30 @@ namespace {
 using Tensors = std::map<std::string, CheckpointTensor>;
 
 // A tensor and the location of its values.
-struct Place {
+struct NamedTensor {
     std::string name;
     TensorView view;
 };
 
 // host: how the values are accessed, to read or to write them
-std::vector<Place> parameters_of(const Layer& layer, TensorView (eager::Value::*host)() const) {
-    std::vector<Place> places;
+std::vector<NamedTensor> parameters_of(const Layer& layer, TensorView (eager::Value::*host)() const) {
+    std::vector<NamedTensor> named;
     for (const auto& parameter : layer.parameters()) {
-        const auto same = std::ranges::find(places, parameter.name(), &Place::name);
-        if (same != places.end())
+        const auto same = std::ranges::find(named, parameter.name(), &NamedTensor::name);
+        if (same != named.end())
             throw ProgramError(
                 fmt::format("two parameters of the layer have the name '{}'", parameter.name()), "",
                 parameter.name());
-        places.push_back({parameter.name(), (parameter.leaf()->value.*host)()});
+        named.push_back({parameter.name(), (parameter.leaf()->value.*host)()});
     }
-    return places;
+    return named;
 }
 
-std::vector<Place> kept_by(const Optimizer* optimizer) {
-    std::vector<Place> places;
+std::vector<NamedTensor> kept_by(const Optimizer* optimizer) {
+    std::vector<NamedTensor> named;
     if (optimizer != nullptr)
-        for (const auto& tensor : optimizer->state().tensors()) places.push_back({tensor.name, tensor.view});
-    return places;
+        for (const auto& tensor : optimizer->state().tensors()) named.push_back({tensor.name, tensor.view});
+    return named;
 }
 
 std::vector<Dropout*> dropouts_of(const Layer& layer) {
@@ -56,16 +56,16 @@ std::string uses_name(const Dropout& dropout) {
     return fmt::format("dropout_{}.uses", dropout.number());
 }
 
-void store(const std::vector<Place>& places, Tensors& tensors) {
-    for (const auto& [name, view] : places) tensors[name] = program::stored(view);
+void store(const std::vector<NamedTensor>& named, Tensors& tensors) {
+    for (const auto& [name, view] : named) tensors[name] = program::stored(view);
 }
 
-void check(const std::string& file, const std::vector<Place>& places, const Tensors& tensors) {
-    for (const auto& [name, view] : places) program::stored_for(file, tensors, name, view);
+void check(const std::string& file, const std::vector<NamedTensor>& named, const Tensors& tensors) {
+    for (const auto& [name, view] : named) program::stored_for(file, tensors, name, view);
 }
 
-void restore(const std::vector<Place>& places, const Tensors& tensors) {
-    for (const auto& [name, view] : places) program::restore(tensors.at(name), view);
+void restore(const std::vector<NamedTensor>& named, const Tensors& tensors) {
+    for (const auto& [name, view] : named) program::restore(tensors.at(name), view);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <dtrain/nn_training.hpp>
 
 #include "comm/nccl/sums_by_nccl.hpp"
+#include "nn/eager_device.hpp"
 #include "nn/graph.hpp"
 #include "nn/parameter_averages.hpp"
-#include "nn/place.hpp"
 #include "parallel/host_communicator.hpp"
 
 namespace dtrain::nn {
@@ -82,12 +82,12 @@ class DataParallel::Averaging final : public eager::GradientWatcher {
   private:
     std::unique_ptr<eager::ParameterAverages> make_averages(const Communicator& communicator,
                                                             const DataParallelOptions& options) const {
-        auto& place = eager::place();
-        const auto device = place.device();
+        auto& own = eager::own_device();
+        const auto device = own.device();
         if (options.nccl) comm::check_all_or_none_compute_on_gpus(device.is_gpu(), communicator);
         if (options.nccl && device.is_gpu())
             return eager::averages_by_nccl(leaves_, communicator, options.bucket_bytes,
-                                           {.gpu = *place.gpu(), .number = device.number.value_or(0)});
+                                           {.gpu = *own.gpu(), .number = device.number.value_or(0)});
         return eager::averages_by_mpi(leaves_, communicator, options.bucket_bytes);
     }
 

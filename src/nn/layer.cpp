@@ -8,10 +8,10 @@
 
 #include <dtrain/nn_layer.hpp>
 
+#include "nn/eager_device.hpp"
 #include "nn/graph.hpp"
 #include "nn/leaf.hpp"
 #include "nn/numbering.hpp"
-#include "nn/place.hpp"
 
 namespace dtrain::nn {
 
@@ -75,8 +75,8 @@ Dropout::Dropout(double probability)
 
 Tensor Dropout::forward(const Tensor& x) {
     if (!is_training()) return x;
-    const eager::Traced step{eager::place().make_number(step_++), {}};
-    const eager::Traced part{eager::place().make_number(part_), {}};
+    const eager::Traced step{eager::own_device().make_number(step_++), {}};
+    const eager::Traced part{eager::own_device().make_number(part_), {}};
     auto results = eager::run_traced("dropout", {{"x", x.traced()}, {"step", step}, {"batch", part}}, {"out"},
                                      {{"probability", probability_}, {"seed", seed_}, {"stream", stream_}});
     return Tensor(std::move(results.front()));

@@ -18,16 +18,16 @@ class LruCache {
     /// The key's value; created by make() if it is not cached. Valid until the next call.
     template <class Make>
     Value& get(const Key& key, const Make& make) {
-        const auto found = places_.find(key);
-        if (found != places_.end()) {
+        const auto found = positions_.find(key);
+        if (found != positions_.end()) {
             entries_.splice(entries_.begin(), entries_, found->second);
             return found->second->second;
         }
         entries_.emplace_front(key, make());
-        places_.emplace(key, entries_.begin());
+        positions_.emplace(key, entries_.begin());
         ++made_;
         if (entries_.size() > limit_) {
-            places_.erase(entries_.back().first);
+            positions_.erase(entries_.back().first);
             entries_.pop_back();
         }
         return entries_.front().second;
@@ -42,7 +42,7 @@ class LruCache {
     std::size_t limit_;
     std::size_t made_ = 0;
     Entries entries_;  // most recently used first
-    std::map<Key, typename Entries::iterator> places_;
+    std::map<Key, typename Entries::iterator> positions_;
 };
 
 }  // namespace dtrain::eager

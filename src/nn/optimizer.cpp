@@ -13,8 +13,8 @@
 #include "comm/node/node_line.hpp"
 #include "kernels/functors/optimizer_info.hpp"
 #include "kernels/kernel.hpp"
+#include "nn/eager_device.hpp"
 #include "nn/graph.hpp"
-#include "nn/place.hpp"
 #include "nn/unlisted.hpp"
 
 namespace dtrain::nn {
@@ -56,7 +56,7 @@ class Updates {
             views[leaf->name] = leaf->value.on_device();
             views[gradient_name(leaf->name)] = leaf->gradient.on_device();
         }
-        for (const auto& kept : eager::place().device_state(state)) views[kept.name] = kept.view;
+        for (const auto& kept : eager::own_device().device_state(state)) views[kept.name] = kept.view;
         for (const auto& variable : program.variables()) {
             if (views.contains(variable.name)) continue;
             made_.push_back(eager::make_value(variable.shape, variable.type));
@@ -68,10 +68,10 @@ class Updates {
                 for (const auto& [slot, variable] : arguments) tensors.push_back({slot, views.at(variable)});
                 return tensors;
             };
-            kernels_.push_back(
-                eager::place().make_kernel(op.type, {bound(op.inputs), bound(op.outputs), op.attributes}));
+            kernels_.push_back(eager::own_device().make_kernel(
+                op.type, {bound(op.inputs), bound(op.outputs), op.attributes}));
         }
-        captured_ = eager::place().captured([this] { run_kernels(); });
+        captured_ = eager::own_device().captured([this] { run_kernels(); });
     }
 
     void run() {
@@ -79,7 +79,7 @@ class Updates {
             leaf->value.on_device();
             leaf->gradient.on_device();
         }
-        eager::place().write_state_to_device(state_);
+        eager::own_device().write_state_to_device(state_);
         if (captured_)
             captured_->run();
         else
@@ -145,7 +145,7 @@ struct Optimizer::Content {
           state(state_of(update_program(leaves, settings, options))) {}
     Content(const Content&) = delete;
     Content& operator=(const Content&) = delete;
-    ~Content() { eager::place().forget_later(state); }
+    ~Content() { eager::own_device().forget_later(state); }
 
     // Without options for parameters that have no gradient, because the program does not contain them.
     OptimizerOptions options_for(const Leaves& some) const {

@@ -7,9 +7,9 @@
 #include <dtrain/executor.hpp>
 #include <dtrain/nn_tensor.hpp>
 
+#include "nn/eager_device.hpp"
 #include "nn/graph.hpp"
 #include "nn/numbering.hpp"
-#include "nn/place.hpp"
 
 namespace dtrain::nn {
 namespace {
@@ -31,8 +31,9 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Initiali
                                        name, to_string(type)),
                            "", name);
     const State state(program, eager::numbering().seed);
-    leaf_ = std::make_shared<eager::Leaf>(eager::Leaf{
-        .name = name, .value = eager::place().value_of(state), .gradient = eager::make_value(shape, type)});
+    leaf_ = std::make_shared<eager::Leaf>(eager::Leaf{.name = name,
+                                                      .value = eager::own_device().value_of(state),
+                                                      .gradient = eager::make_value(shape, type)});
 }
 
 const std::shared_ptr<eager::Leaf>& Parameter::leaf() const {

@@ -35,14 +35,14 @@ class Maker final : public program::GradientMaker {
     const Operator& op() const override { return op_; }
 
     std::string of_output(std::string_view slot) const override {
-        return of_output_at(place_of(op_.outputs, slot));
+        return of_output_at(index_of(op_.outputs, slot));
     }
 
     std::string of_output_at(std::size_t number) const override {
         return given_.at(number) ? gradient_name(op_.outputs[number].variable) : "";
     }
 
-    std::string of_input(std::string_view slot) override { return of_input_at(place_of(op_.inputs, slot)); }
+    std::string of_input(std::string_view slot) override { return of_input_at(index_of(op_.inputs, slot)); }
 
     std::string of_input_at(std::size_t number) override {
         if (!wanted_.at(number)) return "";
@@ -53,7 +53,7 @@ class Maker final : public program::GradientMaker {
     }
 
     std::string of_input_or_unused(std::string_view slot) override {
-        return of_input_at_or_unused(place_of(op_.inputs, slot));
+        return of_input_at_or_unused(index_of(op_.inputs, slot));
     }
 
     std::string of_input_at_or_unused(std::size_t number) override {
@@ -75,7 +75,7 @@ class Maker final : public program::GradientMaker {
     }
 
   private:
-    static std::size_t place_of(const std::vector<Argument>& arguments, std::string_view slot) {
+    static std::size_t index_of(const std::vector<Argument>& arguments, std::string_view slot) {
         return static_cast<std::size_t>(std::ranges::find(arguments, slot, &Argument::slot) -
                                         arguments.begin());
     }

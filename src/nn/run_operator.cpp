@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "nn/eager_device.hpp"
 #include "nn/lru_cache.hpp"
-#include "nn/place.hpp"
 
 namespace dtrain::eager {
 namespace {
@@ -30,8 +30,8 @@ void run_operator(const NumberedOperator& op, std::vector<kernels::SlotTensor> i
     prepared()
         .get(key,
              [&] {
-                 return place().make_kernel(op.op.type,
-                                            {std::move(inputs), std::move(outputs), op.op.attributes});
+                 return own_device().make_kernel(op.op.type,
+                                                 {std::move(inputs), std::move(outputs), op.op.attributes});
              })
         ->run();
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nn/value.hpp"
 
-#include "nn/place.hpp"
+#include "nn/eager_device.hpp"
 
 namespace dtrain::eager {
 
@@ -33,7 +33,7 @@ void Value::start_reading_to_host() const {
 
 Value make_value(const Shape& shape, DataType type) {
     if (!is_tensor_type(type)) throw DataTypeError("a tensor", type, expected_of_tensors);
-    return place().make_value(shape, type);
+    return own_device().make_value(shape, type);
 }
 
 }  // namespace dtrain::eager

@@ -74,7 +74,7 @@ BucketedAveraging::BucketedAveraging(Communicator communicator, std::vector<Para
     for (const auto& bucket : buckets_) {
         for (const auto number : bucket.arrays)
             gradients_[number] = {.bucket = missing_.size(),
-                                  .place = memory_at(layout.begins[number], parameters_[number].gradient)};
+                                  .memory = memory_at(layout.begins[number], parameters_[number].gradient)};
         missing_.push_back(bucket.arrays.size());
     }
     reductions_ = {std::move(communicator), memory_of(buckets_)};
@@ -114,7 +114,7 @@ void BucketedAveraging::ready(std::size_t number) {
                         "every backward pass, or no_sync() before",
                         parameters_[number].name));
     gradient.ready = true;
-    memory_->copy(parameters_[number].gradient.bytes(), gradient.place.bytes());
+    memory_->copy(parameters_[number].gradient.bytes(), gradient.memory.bytes());
     --missing_[gradient.bucket];
     start_complete_ones();
     reductions_.progress();
@@ -127,13 +127,13 @@ void BucketedAveraging::start_complete_ones() {
 
 void BucketedAveraging::finish() {
     for (const auto& gradient : gradients_)
-        if (!gradient.ready) memory_->set_to_zero(gradient.place);
+        if (!gradient.ready) memory_->set_to_zero(gradient.memory);
     std::ranges::fill(missing_, 0);
     start_complete_ones();
     for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
         reductions_.wait(bucket);
         for (const auto number : buckets_[bucket].arrays) {
-            put_average(gradients_[number].place, parameters_[number].gradient);
+            put_average(gradients_[number].memory, parameters_[number].gradient);
             gradients_[number].ready = false;
         }
         missing_[bucket] = buckets_[bucket].arrays.size();
@@ -144,16 +144,16 @@ void BucketedAveraging::finish() {
 void BucketedAveraging::average_values() {
     const auto layout = layout_of_values(bucket_bytes_);
     BucketReductions reductions(communicator(), memory_of(layout.buckets));
-    const auto place = [&](std::size_t number) {
+    const auto memory_for = [&](std::size_t number) {
         return memory_at(layout.begins[number], parameters_[number].values);
     };
     for (std::size_t bucket = 0; bucket < layout.buckets.size(); ++bucket) {
         const auto& numbers = layout.buckets[bucket].arrays;
         for (const auto number : numbers)
-            memory_->copy(parameters_[number].values.bytes(), place(number).bytes());
+            memory_->copy(parameters_[number].values.bytes(), memory_for(number).bytes());
         reductions.start(bucket);
         reductions.wait(bucket);
-        for (const auto number : numbers) put_average(place(number), parameters_[number].values);
+        for (const auto number : numbers) put_average(memory_for(number), parameters_[number].values);
     }
 }
 

@@ -38,7 +38,7 @@ class BucketedAveraging {
     void average_values();
 
   private:
-    /// Buckets, and the place of each parameter's array in their memory.
+    /// Buckets, and the position of each parameter's array in their memory.
     struct Layout {
         std::vector<BucketPlan> buckets;
         std::vector<std::size_t> begins;  // offsets in bytes, by parameter
@@ -49,7 +49,7 @@ class BucketedAveraging {
 
     struct Gradient {
         std::size_t bucket = 0;
-        ElementSpan place = {};
+        ElementSpan memory = {};
         bool ready = false;
     };
 

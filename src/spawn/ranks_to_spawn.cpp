@@ -16,11 +16,11 @@ namespace {
 using topology::ids_of;
 using topology::VisibleGpu;
 
-constexpr int all_there_are = -1;
+constexpr int all_available = -1;
 constexpr std::array backends{"auto", "nccl", "gloo"};
 
 void check_values(const SpawnOptions& options) {
-    if (options.nprocs < 1 && options.nprocs != all_there_are)
+    if (options.nprocs < 1 && options.nprocs != all_available)
         throw UsageError(
             fmt::format("spawn: nprocs is {}; it is a number of ranks, or -1 for one on each visible GPU "
                         "(without GPUs: each core)",
@@ -37,7 +37,7 @@ RanksToSpawn on_cores(const SpawnOptions& options, const topology::Machine& mach
                         "one of the two out",
                         options.gpus));
     const auto cores = std::max(static_cast<int>(machine.cores.size()), 1);
-    return {options.nprocs == all_there_are ? cores : options.nprocs, "", hides_gpus};
+    return {options.nprocs == all_available ? cores : options.nprocs, "", hides_gpus};
 }
 
 RanksToSpawn on_selected(const SpawnOptions& options, const topology::Machine& machine,
@@ -46,7 +46,7 @@ RanksToSpawn on_selected(const SpawnOptions& options, const topology::Machine& m
         select_gpus(options.gpus, visible, machine,
                     {.name = "spawn: gpus", .without_gpus = "leave gpus out for ranks on the CPU"});
     const auto count = static_cast<int>(selected.size());
-    if (options.nprocs != all_there_are && options.nprocs != count)
+    if (options.nprocs != all_available && options.nprocs != count)
         throw UsageError(
             fmt::format("spawn: gpus \"{}\" are {}, but nprocs is {}; name as many, or leave nprocs out",
                         options.gpus, counted(count, "GPU"), options.nprocs));
@@ -54,7 +54,7 @@ RanksToSpawn on_selected(const SpawnOptions& options, const topology::Machine& m
 }
 
 RanksToSpawn on_first(const SpawnOptions& options, const std::vector<VisibleGpu>& visible) {
-    const auto count = options.nprocs == all_there_are ? static_cast<int>(visible.size()) : options.nprocs;
+    const auto count = options.nprocs == all_available ? static_cast<int>(visible.size()) : options.nprocs;
     if (count > std::ssize(visible))
         throw UsageError(
             fmt::format("spawn: nprocs is {}, but of the GPUs only {} visible here; make more so by "

@@ -18,14 +18,14 @@ constexpr std::size_t threads_of_a_stream = 2;
 constexpr std::size_t blocks_ahead = 2 * threads_of_a_stream;
 constexpr std::size_t threads_of_users = 3;
 
-std::size_t largest_of(std::span<const BlockPlace> blocks) {
-    return std::ranges::max(blocks, {}, &BlockPlace::bytes).bytes;
+std::size_t largest_of(std::span<const BlockRange> blocks) {
+    return std::ranges::max(blocks, {}, &BlockRange::bytes).bytes;
 }
 
 /// State shared by the threads of read_blocks().
 class ReadAhead {
   public:
-    ReadAhead(const std::filesystem::path& path, std::span<const BlockPlace> blocks)
+    ReadAhead(const std::filesystem::path& path, std::span<const BlockRange> blocks)
         : file_(path), blocks_(blocks) {
         const auto largest = largest_of(blocks);
         const auto threads = std::min(threads_of_a_stream, blocks.size());
@@ -89,7 +89,7 @@ class ReadAhead {
     }
 
     BlockFile file_;
-    std::span<const BlockPlace> blocks_;
+    std::span<const BlockRange> blocks_;
     std::array<Slot, blocks_ahead> slots_;
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -181,14 +181,14 @@ void BlockWriter::work() {
     }
 }
 
-void read_blocks(const std::filesystem::path& path, std::span<const BlockPlace> blocks,
+void read_blocks(const std::filesystem::path& path, std::span<const BlockRange> blocks,
                  const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use) {
     if (blocks.empty()) return;
     ReadAhead ahead(path, blocks);
     for (std::size_t i = 0; i < blocks.size(); ++i) ahead.use_next(use);
 }
 
-void use_blocks(const BlockFile& file, std::span<const BlockPlace> blocks,
+void use_blocks(const BlockFile& file, std::span<const BlockRange> blocks,
                 const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use) {
     if (blocks.empty()) return;
     const auto largest = largest_of(blocks);

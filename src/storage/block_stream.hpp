@@ -73,7 +73,7 @@ class BlockWriter {
     std::vector<std::jthread> threads_;
 };
 
-struct BlockPlace {
+struct BlockRange {
     std::int64_t offset = 0;
     std::size_t bytes = 0;
 };
@@ -81,12 +81,12 @@ struct BlockPlace {
 /// Calls use(i, bytes, their extent_sum()) for each block in order, while two threads read the next ones.
 /// `use` may modify the bytes.
 /// @throws what read_extents() throws, and what `use` throws
-void read_blocks(const std::filesystem::path& path, std::span<const BlockPlace> blocks,
+void read_blocks(const std::filesystem::path& path, std::span<const BlockRange> blocks,
                  const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use);
 
 /// The same in any order, with a few threads that read, one at a time, and call `use`, several at the same
 /// time.
-void use_blocks(const BlockFile& file, std::span<const BlockPlace> blocks,
+void use_blocks(const BlockFile& file, std::span<const BlockRange> blocks,
                 const std::function<void(std::size_t, std::span<std::byte>, std::uint64_t)>& use);
 
 }  // namespace dtrain::storage

@@ -167,8 +167,8 @@ void Hdf5File::check_parts(const Hdf5Handle& creation, const std::string& name) 
         file->check_storage(part, part_name);
         const Hdf5Handle from(H5Pget_virtual_srcspace(creation.get(), i), H5Sclose);
         const Hdf5Handle to(H5Pget_virtual_vspace(creation.get(), i), H5Sclose);
-        const Hdf5Handle there(H5Dget_space(part.get()), H5Sclose);
-        if (values_in(from, there) != H5Sget_select_npoints(to.get()))
+        const Hdf5Handle part_space(H5Dget_space(part.get()), H5Sclose);
+        if (values_in(from, part_space) != H5Sget_select_npoints(to.get()))
             file->refuse(part_name, fmt::format("has another shape than '{}' of {}, which shows it, says",
                                                 name, path_.string()));
     }

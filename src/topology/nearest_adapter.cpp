@@ -37,9 +37,9 @@ Nearness nearness(const Machine& machine, const Placement& rank, const NetworkAd
         if (share_a_switch(gpu, adapter)) return Nearness::same_switch;
         near_gpus = near_gpus | gpu.local_cpus;
     }
-    const CpuSet& place = near_gpus.empty() ? rank.cpus : near_gpus;
-    if (adapter.local_cpus.intersects(place)) return Nearness::same_locality;
-    return in_one_package(machine, adapter.local_cpus, place) ? Nearness::same_package : Nearness::unknown;
+    const CpuSet& cpus = near_gpus.empty() ? rank.cpus : near_gpus;
+    if (adapter.local_cpus.intersects(cpus)) return Nearness::same_locality;
+    return in_one_package(machine, adapter.local_cpus, cpus) ? Nearness::same_package : Nearness::unknown;
 }
 
 }  // namespace

@@ -38,13 +38,13 @@ std::vector<std::string> mig_uuids_of(const NvmlLibrary& nvml, Device device) {
 std::optional<std::vector<NvmlGpu>> ask_nvml(const std::string& library) {
     const NvmlLibrary nvml(library);
     std::vector<NvmlGpu> gpus;
-    const bool told = nvml.for_each_gpu([&](Device device, const PciAddress& pci) {
+    const bool answered = nvml.for_each_gpu([&](Device device, const PciAddress& pci) {
         gpus.push_back({.pci = pci,
                         .uuid = text_of(nvml.get_uuid, device),
                         .model = text_of(nvml.get_name, device),
                         .mig_uuids = mig_uuids_of(nvml, device)});
     });
-    return told ? std::optional(std::move(gpus)) : std::nullopt;
+    return answered ? std::optional(std::move(gpus)) : std::nullopt;
 }
 
 NvmlDriver ask_nvml_driver(const std::string& library) {

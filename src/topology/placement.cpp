@@ -10,8 +10,8 @@
 #include <dtrain/topology.hpp>
 
 #include "base/text.hpp"
+#include "topology/cpu_blocks.hpp"
 #include "topology/nearest_adapter.hpp"
-#include "topology/shares.hpp"
 
 namespace dtrain::topology {
 namespace {
@@ -80,13 +80,13 @@ std::vector<Group> groups_of(const Machine& machine, std::span<const std::vector
     return groups;
 }
 
-/// Gives each rank of the group its share of the processors that earlier groups left; if too few are left,
+/// Gives each rank of the group its block of the processors that earlier groups left; if too few are left,
 /// the ranks share the group's domain.
-void assign_shares(const Machine& machine, const Group& group, CpuSet& taken,
+void assign_blocks(const Machine& machine, const Group& group, CpuSet& taken,
                    std::vector<Placement>& placements) {
     const std::size_t ranks = group.ranks.size();
     const CpuSet free = group.domain - taken;
-    std::vector<Share> units = cores_within(machine, free);
+    std::vector<CpuBlock> units = cores_within(machine, free);
     std::string how;
     if (units.size() < ranks) {
         units = threads_within(machine, free);
@@ -98,8 +98,8 @@ void assign_shares(const Machine& machine, const Group& group, CpuSet& taken,
                   : std::string(", shared: other ranks took these cores first");
         for (const auto rank : group.ranks) placements[rank].cpus = group.domain;
     } else {
-        const auto shares = group.has_cpu_ranks ? over_memory_nodes(units, ranks) : in_blocks(units, ranks);
-        for (std::size_t i = 0; i < ranks; ++i) placements[group.ranks[i]].cpus = shares[i].cpus;
+        const auto blocks = group.has_cpu_ranks ? over_memory_nodes(units, ranks) : in_blocks(units, ranks);
+        for (std::size_t i = 0; i < ranks; ++i) placements[group.ranks[i]].cpus = blocks[i].cpus;
         if (how.empty() && ranks > 1) how = fmt::format(", cores divided among {} ranks", ranks);
     }
     for (const auto rank : group.ranks) {
@@ -109,7 +109,7 @@ void assign_shares(const Machine& machine, const Group& group, CpuSet& taken,
 }
 
 /// The number of cores in the set; a core of which it has only some hardware threads counts as a fraction.
-double whole_cores(const std::vector<Share>& all_cores, const CpuSet& cpus) {
+double whole_cores(const std::vector<CpuBlock>& all_cores, const CpuSet& cpus) {
     double cores = 0;
     for (const auto& core : all_cores)
         if (const int used = (core.cpus & cpus).count(); used != 0)
@@ -148,7 +148,7 @@ std::vector<Placement> place(const Machine& machine, std::span<const std::vector
     std::vector<Placement> placements(gpus_of_rank.size());
     CpuSet taken;
     for (const auto& group : groups_of(machine, gpus_of_rank, placements))
-        assign_shares(machine, group, taken, placements);
+        assign_blocks(machine, group, taken, placements);
     count_threads(machine, placements);
     for (auto& placement : placements) placement.numa_nodes = numa_nodes_of(machine, placement.cpus);
     choose_adapters(machine, placements);

@@ -69,7 +69,7 @@ class Diagnosis {
         if (blocked_.empty()) blocked_ = blocked_ranks(states, WaitsFor::begun);
         if (some_is_recorded(states)) return;
         nccl_ = nccl_waits(states);
-        if (nccl_.tell()) blocked_ = nccl_.blocked;
+        if (nccl_.explains()) blocked_ = nccl_.blocked;
     }
 
     HangDiagnosis result() const {
@@ -175,7 +175,7 @@ class Diagnosis {
             lagging != nccl_.lagging.end())
             return fmt::format("has not called {}, which {} have", to_text(lagging->missing),
                                lagging->launched_by == 0 ? "others" : plural_ranks(lagging->launched_by));
-        if (nccl_.tell()) return {};
+        if (nccl_.explains()) return {};
         if (const auto leaving = std::ranges::find(nccl_.leaving, rank, &LeavingRank::rank);
             leaving != nccl_.leaving.end())
             return fmt::format("has left {}, which {} {} in", leaving->communicator,
@@ -187,7 +187,7 @@ class Diagnosis {
         return count == 1 ? "one other rank" : fmt::format("{} other ranks", count);
     }
 
-    std::string place(int rank) const {
+    std::string line_of(int rank) const {
         const auto& of = state(rank);
         if (waits_for_own_gpu(of)) return "waits for its GPU, which does not end what it computes";
         const auto call = program_call(of.stack);
@@ -226,7 +226,7 @@ class Diagnosis {
                                    of.file.empty() ? "" : ", for ", of.file,
                                    missing.empty() ? "" : ": it " + missing);
             default: {
-                const auto where = place(rank);
+                const auto where = line_of(rank);
                 if (missing.empty()) return fmt::format("{} {}", named(rank), where);
                 return fmt::format("{} {}{}{}", named(rank), missing, where.empty() ? "" : ": it ", where);
             }
@@ -422,12 +422,12 @@ class Diagnosis {
 
     /// No rank waits for another as far as one sees: where each is.
     HangDiagnosis of_nothing_known() const {
-        std::map<std::string, std::vector<int>> places;
+        std::map<std::string, std::vector<int>> ranks_at;
         for (const auto& each : states_)
             if (each.activity != Activity::has_ended)
-                if (auto where = place(each.rank); !where.empty()) places[where].push_back(each.rank);
+                if (auto where = line_of(each.rank); !where.empty()) ranks_at[where].push_back(each.rank);
         std::vector<std::string> parts;
-        for (const auto& [where, ranks] : places)
+        for (const auto& [where, ranks] : ranks_at)
             parts.push_back(fmt::format("{}: {}", ranks_text(ranks), where));
         return {.cause = Cause::unknown,
                 .culprits = {},

@@ -36,7 +36,7 @@ bool is_name_of_kind(std::string_view name) {
 }
 
 /// Of a kind of operations in a communicator: who has launched how many.
-struct ToldCounts {
+struct ReportedCounts {
     std::uint64_t fewest = UINT64_MAX;
     std::uint64_t most = 0;
     std::optional<std::uint64_t> by_self = {};
@@ -53,19 +53,19 @@ struct ToldCounts {
     bool differs() const { return fewest < most; }
 };
 
-struct ToldCommunicator {
+struct ReportedCommunicator {
     std::string number = {};
     int size = 0;
     bool has_self = false;
     bool self_has_left = false;
-    std::map<std::string, ToldCounts> kinds = {};
+    std::map<std::string, ReportedCounts> kinds = {};
 };
 
-bool tells_of_difference(const NcclMembership& membership) {
+bool shows_difference(const NcclMembership& membership) {
     return membership.has_left || !membership.counts.empty();
 }
 
-void add_membership(NcclView& view, const ToldCommunicator& communicator) {
+void add_membership(NcclView& view, const ReportedCommunicator& communicator) {
     if (!communicator.has_self) return;
     NcclMembership membership{.communicator = "0x" + communicator.number,
                               .size = communicator.size,
@@ -89,7 +89,7 @@ void add_dead(NcclView& view, const NcclProcess& process) {
 }
 
 NcclView shortened(NcclView view) {
-    std::ranges::stable_partition(view.memberships, tells_of_difference);
+    std::ranges::stable_partition(view.memberships, shows_difference);
     if (view.memberships.size() > max_memberships) view.memberships.resize(max_memberships);
     return view;
 }
@@ -103,7 +103,7 @@ bool is_set(const json& of, const char* name) {
     return found != of.end() && found->is_boolean() && found->get<bool>();
 }
 
-void read_rank(const json& rank, ToldCommunicator& communicator, NcclView& view, const IsOwn& is_own) {
+void read_rank(const json& rank, ReportedCommunicator& communicator, NcclView& view, const IsOwn& is_own) {
     const auto process = process_of(rank);
     const bool is_self = is_own(process);
     const auto status = rank.value("status", json::object());
@@ -121,7 +121,7 @@ void read_rank(const json& rank, ToldCommunicator& communicator, NcclView& view,
 }
 
 /// One that did not tell that it is in the communicator: it has left it, or cannot be reached.
-void read_missing_rank(const json& rank, ToldCommunicator& communicator, NcclView& view,
+void read_missing_rank(const json& rank, ReportedCommunicator& communicator, NcclView& view,
                        const IsOwn& is_own) {
     const auto process = process_of(rank);
     const auto status = rank.value("status", json::object());
@@ -147,7 +147,7 @@ std::optional<NcclView> read_as_json(std::string_view text, const IsOwn& is_own)
         for (const auto& each : answer.at("communicators")) {
             const auto number = each.at("hash").get<std::string>();
             if (!number.starts_with("0x") || !is_number_of_communicator(number.substr(2))) continue;
-            ToldCommunicator communicator{.number = number.substr(2), .size = each.value("size", 0)};
+            ReportedCommunicator communicator{.number = number.substr(2), .size = each.value("size", 0)};
             for (const auto& rank : each.value("ranks", json::array()))
                 read_rank(rank, communicator, view, is_own);
             for (const auto& rank : each.value("missing_ranks", json::array()))
@@ -248,7 +248,7 @@ class TextReader {
         const auto number = between(line, "(", ")").value_or("");
         if (!is_number_of_communicator(number)) return;
         const auto digits = number.substr(std::min(number.find_first_not_of('0'), number.size() - 1));
-        auto known = std::ranges::find(communicators_, digits, &ToldCommunicator::number);
+        auto known = std::ranges::find(communicators_, digits, &ReportedCommunicator::number);
         if (known == communicators_.end()) {
             const auto size = sizes_.find(std::string(line.substr(1, line.find('-') - 1)));
             known = communicators_.insert(
@@ -302,8 +302,8 @@ class TextReader {
     NcclView view_;
     bool is_answer_ = false;
     std::map<std::string, int> sizes_;  // of the communicators of a group, by its number
-    std::vector<ToldCommunicator> communicators_;
-    ToldCommunicator* current_ = nullptr;
+    std::vector<ReportedCommunicator> communicators_;
+    ReportedCommunicator* current_ = nullptr;
     std::string section_;
     std::string kind_;
     Party party_;

@@ -149,11 +149,11 @@ std::map<int, std::vector<NcclWait>> waits_of(const CountedCommunicators& commun
 }
 
 std::vector<BlockedRank> blocked_of(const std::map<int, std::vector<NcclWait>>& waits) {
-    // What waits for a rank that waits for nobody tells the cause.
+    // What waits for a rank that waits for nobody shows the cause.
     const auto rank_of_wait = [&](const NcclWait& wait) {
-        const bool tells =
+        const bool shows_cause =
             std::ranges::any_of(wait.waits_for, [&](int rank) { return !waits.contains(rank); });
-        return std::tuple(tells, wait.waits_for.size(), wait.missing);
+        return std::tuple(shows_cause, wait.waits_for.size(), wait.missing);
     };
     std::vector<BlockedRank> blocked;
     for (const auto& [rank, of_rank] : waits) {
@@ -215,12 +215,12 @@ NcclWaits nccl_waits(const std::vector<RankState>& states) {
 std::vector<int> unreached_by_nccl(const std::vector<RankState>& states) {
     std::vector<int> ranks;
     for (const auto& state : states) {
-        const auto is_told_by = [&](const RankState& other) {
+        const auto reports_it_dead = [&](const RankState& other) {
             return other.rank != state.rank &&
                    std::ranges::find(other.nccl.dead, state.nccl.self) != other.nccl.dead.end();
         };
         if (state.nccl.self.pid != 0 && state.activity != Activity::has_ended &&
-            std::ranges::any_of(states, is_told_by))
+            std::ranges::any_of(states, reports_it_dead))
             ranks.push_back(state.rank);
     }
     return ranks;

@@ -34,7 +34,7 @@ struct NcclWaits {
     std::vector<LaggingRank> lagging = {};    ///< and wait for nobody themselves
     std::vector<LeavingRank> leaving = {};
 
-    bool tell() const { return fault || !blocked.empty() || !lagging.empty(); }
+    bool explains() const { return fault || !blocked.empty() || !lagging.empty(); }
 };
 
 /// Pure.

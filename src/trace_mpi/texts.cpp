@@ -66,12 +66,12 @@ std::string text_of(MPI_Op op) {
 
 constexpr std::uint16_t of_library = 0xFFFF;  // no index of a text
 
-struct Place {
+struct CodeLocation {
     std::string file;  ///< without folders
     std::size_t offset = 0;
 };
 
-Place place_of(const void* return_address) {
+CodeLocation location_of(const void* return_address) {
     const auto* const call = static_cast<const char*>(return_address) - 1;
     Dl_info info{};
     void* object = nullptr;
@@ -83,15 +83,15 @@ Place place_of(const void* return_address) {
 }
 
 /// libmpi_mpifh.so.40, libmpichfort.so.12, libmpi.so.40, and this library.
-bool is_of_library(const Place& place) {
-    return place.file.starts_with("libmpi") || place.file.starts_with("libdtrain_trace_mpi.");
+bool is_of_library(const CodeLocation& location) {
+    return location.file.starts_with("libmpi") || location.file.starts_with("libdtrain_trace_mpi.");
 }
 
-std::string text_of(const Place& place) {
-    if (place.file.empty()) return {};
+std::string text_of(const CodeLocation& location) {
+    if (location.file.empty()) return {};
     std::array<char, 32> offset{};
-    std::snprintf(offset.data(), offset.size(), "+0x%zx", place.offset);
-    return place.file + offset.data();
+    std::snprintf(offset.data(), offset.size(), "+0x%zx", location.offset);
+    return location.file + offset.data();
 }
 
 }  // namespace
@@ -129,8 +129,8 @@ std::uint16_t Texts::source(const void* return_address) {
 
 std::uint16_t Texts::source_or_library(const void* return_address) {
     return kept(sources_, key_of(return_address), [&] {
-        const auto place = place_of(return_address);
-        return is_of_library(place) ? of_library : log_.text(text_of(place));
+        const auto location = location_of(return_address);
+        return is_of_library(location) ? of_library : log_.text(text_of(location));
     });
 }
 

@@ -38,7 +38,7 @@ class Texts {
     template <std::size_t size, class IndexOf>
     std::uint16_t kept(Known<size>& known, std::uintptr_t key, const IndexOf& index_of);
 
-    /// `of_library` if it is no place in the program.
+    /// `of_library` if it is no location in the program.
     std::uint16_t source_or_library(const void* return_address);
     /// Of this thread's innermost call that is one in the program.
     std::uint16_t source_behind_library();

@@ -11,7 +11,7 @@
 
 namespace dtrain::train {
 
-/// Feeds a rank's share of the mini-batches into an executor, step by step.
+/// Feeds a rank's part of the mini-batches into an executor, step by step.
 class Feeder {
   public:
     explicit Feeder(const DistributedSampler::Options& sampling)

@@ -26,16 +26,16 @@ bool Loop::run_epoch(Feeder& feeder, const LoopHooks& hooks) {
 
 void Loop::run_step(Executor& executor, Feeder& feeder, const LoopHooks& hooks) {
     phases_.begin_step(executor.exchange_time());
-    for (int part = 0; part < shares_.own; ++part) {
+    for (int part = 0; part < parts_.own; ++part) {
         phases_.feed([&] { feeder.feed(); });
         if (hooks.fed) hooks.fed();
-        if (shares_.are_virtual)
+        if (parts_.are_virtual)
             executor.accumulate();
         else
             executor.run();
         if (hooks.computed) hooks.computed(executor);
     }
-    if (shares_.are_virtual) executor.update();
+    if (parts_.are_virtual) executor.update();
     phases_.end_step(executor.exchange_time());
 }
 

@@ -10,7 +10,7 @@
 
 #include "train/feeder.hpp"
 #include "train/phase_clock.hpp"
-#include "train/shares.hpp"
+#include "train/rank_parts.hpp"
 
 /// The training loop of models and of native jobs.
 namespace dtrain::train {
@@ -23,7 +23,7 @@ struct Position {
     friend bool operator==(const Position&, const Position&) = default;
 };
 
-/// What a training does at each place of the loop. Functions that are not set do nothing.
+/// What a training does at each point of the loop. Functions that are not set do nothing.
 struct LoopHooks {
     /// The executor of a step of the epoch (counted from 0), bound to the feeder; null if this rank has no
     /// batch for the step. Must be set.
@@ -40,7 +40,7 @@ struct LoopHooks {
 /// Runs epochs of steps: feeds this rank's batches, computes them, adds the gradients and updates.
 class Loop {
   public:
-    explicit Loop(Shares shares) : shares_(shares) {}
+    explicit Loop(RankParts parts) : parts_(parts) {}
 
     /// Runs the rest of the epoch in progress. Collective over the training ranks.
     /// @return false if the hooks ended it
@@ -51,14 +51,14 @@ class Loop {
 
     void go_on_from(const Position& position) { position_ = position; }
     const Position& position() const { return position_; }
-    const Shares& shares() const { return shares_; }
+    const RankParts& parts() const { return parts_; }
     PhaseClock& phases() { return phases_; }
     const PhaseClock& phases() const { return phases_; }
 
   private:
     void run_step(Executor& executor, Feeder& feeder, const LoopHooks& hooks);
 
-    Shares shares_;
+    RankParts parts_;
     Position position_;
     PhaseClock phases_;
 };

@@ -66,9 +66,9 @@ class ServerProgram {
             needed.insert(step.number);
             for (const auto& input : program_.operators()[step.number].inputs) read.insert(input.variable);
         };
-        const auto is_here = [&](const std::string& parameter) { return !blocks_of(parameter).empty(); };
+        const auto has_block = [&](const std::string& parameter) { return !blocks_of(parameter).empty(); };
         for (const auto& step : part_.steps())
-            if (step.leads_to_update && std::ranges::any_of(step.parameters, is_here)) take(step);
+            if (step.leads_to_update && std::ranges::any_of(step.parameters, has_block)) take(step);
         const auto is_read = [&](const Argument& output) { return read.contains(output.variable); };
         bool has_more = true;
         while (has_more) {
@@ -86,7 +86,7 @@ class ServerProgram {
         const auto exchange =
             std::ranges::find(part_.exchanges(), block.variable, &program::Exchange::parameter);
         const auto type = program_.variable(exchange->gradient).type;
-        const auto name = name_here(exchange->gradient, &block);
+        const auto name = name_on_server(exchange->gradient, &block);
         if (gradients == 1) {
             result_.add({.name = name, .shape = block.shape, .type = type, .role = Role::data});
             return;
@@ -100,7 +100,7 @@ class ServerProgram {
         result_.append_with_outputs(std::move(sum), Role::gradient);
     }
 
-    std::string name_here(const std::string& variable, const VariableBlock* block) const {
+    std::string name_on_server(const std::string& variable, const VariableBlock* block) const {
         if (block == nullptr || part_.parameters_of(variable).empty()) return variable;
         if (variable == gradient_name(block->variable)) return gradient_name(block->name());
         return block->name_of(variable);
@@ -110,14 +110,14 @@ class ServerProgram {
         if (block != nullptr && block->count > 1 && !program::traits_of(op.type).in_blocks)
             refuse(op, fmt::format("'{}', of which this server has block {} of {}", block->variable,
                                    block->number, block->count));
-        Operator here = op;
-        for (auto* arguments : {&here.inputs, &here.outputs})
+        Operator on_server = op;
+        for (auto* arguments : {&on_server.inputs, &on_server.outputs})
             for (auto& argument : *arguments) {
-                const auto name = name_here(argument.variable, block);
+                const auto name = name_on_server(argument.variable, block);
                 if (!result_.has(name)) add(argument.variable, name, block);
                 argument.variable = name;
             }
-        result_.append(std::move(here));
+        result_.append(std::move(on_server));
     }
 
     void add(const std::string& original, const std::string& name, const VariableBlock* block) {
@@ -129,8 +129,8 @@ class ServerProgram {
     /// Appends a step of no parameter, or of several, all of which must be on this server as a whole.
     void append_whole(const Operator& op, const UpdatePart::Step& step) {
         for (const auto& parameter : step.parameters) {
-            const auto here = blocks_of(parameter);
-            if (here.empty() || here.front()->count > 1)
+            const auto blocks = blocks_of(parameter);
+            if (blocks.empty() || blocks.front()->count > 1)
                 refuse(op, fmt::format("several parameters, '{}' among them", parameter));
         }
         append(op, nullptr);

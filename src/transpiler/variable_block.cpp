@@ -83,8 +83,7 @@ std::vector<std::string> round_robin_by_name(const std::vector<VariableBlock>& b
         return std::pair(blocks[block].variable, blocks[block].number);
     });
     std::vector<std::string> servers(blocks.size());
-    for (std::size_t place = 0; place < order.size(); ++place)
-        servers[order[place]] = endpoints[place % endpoints.size()];
+    for (std::size_t i = 0; i < order.size(); ++i) servers[order[i]] = endpoints[i % endpoints.size()];
     return servers;
 }
 

@@ -234,7 +234,7 @@ void Coordinator::run_on(int shell, const RunOn& wish) {
     const auto refuse = [&](std::string reason) {
         remote_shells_->send(shell, DaemonEnded{.run = run_, .status = 1, .reason = std::move(reason)});
     };
-    if (found != names_.end() && here(node)) {
+    if (found != names_.end() && is_connected(node)) {
         const RunDaemon run{.run = run_,
                             .command = wish.command,
                             .job_token = info_.job_token,

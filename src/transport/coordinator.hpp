@@ -54,7 +54,7 @@ class Coordinator {
     /// Why an agent that cannot take part was refused, e.g. because of its command line. Returned once.
     std::optional<std::string> take_refusal() { return std::exchange(refusal_, std::nullopt); }
 
-    bool here(int node) const { return agents_.contains(node); }
+    bool is_connected(int node) const { return agents_.contains(node); }
     const JoinRequest& join_request_of(int node) const { return requests_.at(node); }
     /// The remote address of an agent's connection.
     const std::string& peer_of(int node) const { return peers_.at(agents_.at(node)).connection.peer(); }

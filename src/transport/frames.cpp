@@ -27,8 +27,8 @@ std::string framed(std::string_view content) {
         throw LinkError(fmt::format("{} bytes are too many for one message", content.size()));
     std::string out(length_bytes, '\0');
     auto length = static_cast<std::uint32_t>(content.size());
-    for (auto place = out.rbegin(); place != out.rend(); ++place, length >>= 8)
-        *place = static_cast<char>(length & 0xff);
+    for (auto digit = out.rbegin(); digit != out.rend(); ++digit, length >>= 8)
+        *digit = static_cast<char>(length & 0xff);
     return out.append(content);
 }
 

@@ -70,7 +70,7 @@ void make_folder(const fs::path& file) {
 }
 
 /// Only one process succeeds in creating the link, also on network file systems; the others find its key.
-void publish_unless_there(const fs::path& file, const Key& key) {
+void publish_if_absent(const fs::path& file, const Key& key) {
     make_folder(file);
     std::string temporary = file.string() + ".XXXXXX";
     {
@@ -111,7 +111,7 @@ Key read_key(const fs::path& file) {
 
 Key read_or_make_key(const fs::path& file) {
     if (const auto fd = open_key(file); fd.valid() || errno != ENOENT) return read_key(file);
-    publish_unless_there(file, Key::random());
+    publish_if_absent(file, Key::random());
     return read_key(file);
 }
 

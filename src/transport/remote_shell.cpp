@@ -85,21 +85,21 @@ class Launcher {
 
 /// The index of the host: after options for ssh (plm_rsh_args).
 std::size_t host_index(const std::vector<std::string>& arguments) {
-    std::size_t place = 0;
-    while (place < arguments.size() && arguments[place].starts_with('-')) {
-        const auto& option = arguments[place];
-        place += option == "-o" ? 2 : 1;
+    std::size_t index = 0;
+    while (index < arguments.size() && arguments[index].starts_with('-')) {
+        const auto& option = arguments[index];
+        index += option == "-o" ? 2 : 1;
         if (option == end_of_options) break;
     }
-    if (place + 1 >= arguments.size()) throw UsageError(not_by_hand);
-    return place;
+    if (index + 1 >= arguments.size()) throw UsageError(not_by_hand);
+    return index;
 }
 
-[[noreturn]] void become_ssh(std::vector<std::string> arguments, std::size_t place, const std::string& host,
+[[noreturn]] void become_ssh(std::vector<std::string> arguments, std::size_t host_at, const std::string& host,
                              const Environment& environment) {
-    if (!host.empty()) arguments[place] = host;
-    if (place == 0 || arguments[place - 1] != end_of_options)
-        arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(place++), end_of_options);
+    if (!host.empty()) arguments[host_at] = host;
+    if (host_at == 0 || arguments[host_at - 1] != end_of_options)
+        arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(host_at++), end_of_options);
     std::vector<std::string> argv{"ssh", "-x", "-o", "BatchMode=yes"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     const auto ssh = find_in_path("ssh", environment);
@@ -107,7 +107,7 @@ std::size_t host_index(const std::vector<std::string>& arguments) {
         throw UsageError(
             fmt::format("node {} has started no dtrain-launch, and there is no ssh to reach it with; start "
                         "the same command there",
-                        arguments[place]));
+                        arguments[host_at]));
     const int error = ExecImage(argv, environment).become(ssh->c_str());
     throw std::system_error(error, std::generic_category(), "cannot execute " + *ssh);
 }
@@ -118,14 +118,15 @@ int run_remote_shell(const std::vector<std::string>& arguments, const Environmen
     if (arguments.size() > 3 && arguments.front() == "--by") become_remote_shell(arguments, environment);
     const auto path = environment.get_or("DTRAIN_AGENT_SOCKET", "");
     if (path.empty()) throw UsageError(not_by_hand);
-    const auto place = host_index(arguments);
+    const auto host_at = host_index(arguments);
     Launcher launcher(path);
-    const RunOn wish{.host = arguments[place], .command = join(std::span(arguments).subspan(place + 1), " ")};
+    const RunOn wish{.host = arguments[host_at],
+                     .command = join(std::span(arguments).subspan(host_at + 1), " ")};
     launcher.send(wish);
     for (bool is_first = true;; is_first = false) {
         const auto message = launcher.receive();
         if (const auto* ssh = std::get_if<UseSsh>(&message); ssh != nullptr && is_first)
-            become_ssh(arguments, place, ssh->host, environment);
+            become_ssh(arguments, host_at, ssh->host, environment);
         if (const auto* output = std::get_if<DaemonOutput>(&message)) {
             write_all(output->to_stderr ? STDERR_FILENO : STDOUT_FILENO, output->text);
         } else if (const auto* ended = std::get_if<DaemonEnded>(&message)) {

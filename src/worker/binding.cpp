@@ -37,7 +37,7 @@ void prefer_memory_of(const std::vector<int>& nodes) {
 
 }  // namespace
 
-CpuSet bind_here(const CpuSet& cpus, const std::vector<int>& numa_nodes) {
+CpuSet bind_this_thread(const CpuSet& cpus, const std::vector<int>& numa_nodes) {
     const auto members = cpus.members();
     const auto count = static_cast<std::size_t>(members.empty() ? 1 : members.back() + 1);
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(CPU_ALLOC(count),

@@ -12,6 +12,6 @@ namespace dtrain::worker {
 /// first (other nodes are used when they are full). Does not read the topology.
 /// @return the affinity mask that the kernel actually set
 /// @throws std::system_error if the kernel allows none of the processors
-CpuSet bind_here(const CpuSet& cpus, const std::vector<int>& numa_nodes);
+CpuSet bind_this_thread(const CpuSet& cpus, const std::vector<int>& numa_nodes);
 
 }  // namespace dtrain::worker

@@ -93,20 +93,20 @@ class GuardLoop {
         pid_ = ::fork();
         if (pid_ == 0) become_program(program_, guard, exec_error.write_end.get());
         if (pid_ < 0) {
-            tell({.kind = GuardEvent::Kind::cannot_execute, .error = errno});
+            send({.kind = GuardEvent::Kind::cannot_execute, .error = errno});
             return false;
         }
         exec_error.write_end.reset();
         GuardEvent event{.kind = GuardEvent::Kind::started, .pid = pid_};
         if (::read(exec_error.read_end.get(), &event.error, sizeof event.error) == sizeof event.error)
             event.kind = GuardEvent::Kind::cannot_execute;
-        tell(event);
+        send(event);
         program_.output.reset();
         program_.errors.reset();
         return true;
     }
 
-    void tell(const GuardEvent& event) { ::send(socket_, &event, sizeof event, MSG_NOSIGNAL); }
+    void send(const GuardEvent& event) { ::send(socket_, &event, sizeof event, MSG_NOSIGNAL); }
 
     void take_signals(const SignalSource& signals) {
         while (const auto taken = signals.take())
@@ -142,7 +142,7 @@ class GuardLoop {
             if (ended < 0) return errno != ECHILD;
             if (ended == pid_) {
                 pid_ = 0;
-                tell({.kind = GuardEvent::Kind::ended, .pid = ended, .wait_status = status});
+                send({.kind = GuardEvent::Kind::ended, .pid = ended, .wait_status = status});
                 stop(SIGTERM);  // ends what the program left behind
             }
         }

@@ -181,7 +181,7 @@ std::optional<trace::NcclView> nccl_view(const std::vector<pid_t>& processes, mi
             const auto outcome = ask_ras(address, where->port, until, answer);
             if (outcome == RasOutcome::nobody_listens) break;
             if (outcome == RasOutcome::no_answer) continue;
-            if (auto told = trace::read_nccl_ras(answer, is_own)) view = std::move(told);
+            if (auto parsed = trace::read_nccl_ras(answer, is_own)) view = std::move(parsed);
             if (view && view->self.pid != 0) return view;
         }
     }

@@ -181,7 +181,7 @@ class Rank {
                           .inspects_gpus = identity_.local_rank == 0 && node_has_devices(),
                           .warns_of_xids = identity_.local_rank == 0,
                           .watches_gpus = under_launcher_ && node_has_devices(),
-                          .report = [&](const Event& event) { tell(event, log); },
+                          .report = [&](const Event& event) { report_event(event, log); },
                           .notify_others = notifier()});
     }
 
@@ -190,7 +190,7 @@ class Rank {
     void remove_leftovers_of_dead_jobs() const {
         if (identity_.local_rank != 0) return;
         try {
-            remove_leftovers(leftover_places(inherited_));
+            remove_leftovers(leftover_folders(inherited_));
         } catch (const UsageError&) {  // no folder for temporary files, which a rank does not need
         }
     }
@@ -225,7 +225,7 @@ class Rank {
                                          planned->size(), identity_.local_rank));
         of_node_ = *planned;
         assignment_ = of_node_[static_cast<std::size_t>(identity_.local_rank)];
-        mask_ = apply ? bind_here(assignment_.cpus, assignment_.numa_nodes) : CpuSet::of_this_thread();
+        mask_ = apply ? bind_this_thread(assignment_.cpus, assignment_.numa_nodes) : CpuSet::of_this_thread();
     }
 
     /// The GPUs visible on this node, or the subset that the launcher selected by index.
@@ -393,7 +393,7 @@ class Rank {
             variables.set("OMPI_MCA_mpi_yield_when_idle", "1");
     }
 
-    void tell(const Event& event, const std::filesystem::path& log) const {
+    void report_event(const Event& event, const std::filesystem::path& log) const {
         if (under_launcher_) {
             write_all(STDERR_FILENO, cluster::encode(event) + "\n");
             if (may_hold_root_cause(event) && sends_output()) report_output(event, log);
@@ -443,7 +443,7 @@ class Rank {
                           .code = status_usage,
                           .time_us = now_us(),
                           .text = text};
-        const auto report = [&](const Event& again) { tell(again, {}); };
+        const auto report = [&](const Event& again) { report_event(again, {}); };
         if (under_launcher_) {
             report(event);
             Commands commands(commands_from_);

@@ -16,7 +16,7 @@ namespace dtrain::worker {
 namespace {
 
 constexpr std::chrono::milliseconds time_to_end{1'000};  // of what gets SIGKILL
-constexpr std::size_t max_told = 3;
+constexpr std::size_t max_named = 3;
 
 std::string sentence_of(pid_t pid) {
     const auto name = process_name(pid);
@@ -35,21 +35,21 @@ bool has_ended(pid_t pid) {
 }  // namespace
 
 void SlowEnd::begin(std::chrono::milliseconds grace, Clock::time_point now) {
-    if (!tell_at_) tell_at_ = now + grace + time_to_end;
+    if (!warn_at_) warn_at_ = now + grace + time_to_end;
 }
 
-int SlowEnd::ms_to_telling(Clock::time_point now) const {
-    if (!tell_at_ || has_told_) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*tell_at_ - now).count();
+int SlowEnd::ms_to_warning(Clock::time_point now) const {
+    if (!warn_at_ || has_warned_) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*warn_at_ - now).count();
     return static_cast<int>(std::max<long>(0, left));
 }
 
-std::string SlowEnd::told(pid_t guard, Clock::time_point now) {
-    if (!tell_at_ || has_told_ || now < *tell_at_) return {};
-    has_told_ = true;
+std::string SlowEnd::warning(pid_t guard, Clock::time_point now) {
+    if (!warn_at_ || has_warned_ || now < *warn_at_) return {};
+    has_warned_ = true;
     auto left = descendants_of(guard);
     std::erase_if(left, has_ended);
-    return first_sentences(left, max_told, sentence_of);
+    return first_sentences(left, max_named, sentence_of);
 }
 
 }  // namespace dtrain::worker

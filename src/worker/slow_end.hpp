@@ -9,7 +9,7 @@
 
 namespace dtrain::worker {
 
-/// Tells once of processes that SIGKILL does not end. Has no clock of its own.
+/// Warns once of processes that SIGKILL does not end. Has no clock of its own.
 class SlowEnd {
   public:
     using Clock = std::chrono::steady_clock;
@@ -17,15 +17,15 @@ class SlowEnd {
     /// The program is asked to end, and gets SIGKILL after the grace time. Only the first call counts.
     void begin(std::chrono::milliseconds grace, Clock::time_point now);
 
-    /// Until told() is due; -1: it never is.
-    int ms_to_telling(Clock::time_point now) const;
+    /// Until warning() is due; -1: it never is.
+    int ms_to_warning(Clock::time_point now) const;
 
     /// "" if it is not due, or nothing is left below the guard.
-    std::string told(pid_t guard, Clock::time_point now);
+    std::string warning(pid_t guard, Clock::time_point now);
 
   private:
-    std::optional<Clock::time_point> tell_at_;
-    bool has_told_ = false;
+    std::optional<Clock::time_point> warn_at_;
+    bool has_warned_ = false;
 };
 
 }  // namespace dtrain::worker

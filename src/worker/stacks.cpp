@@ -120,7 +120,7 @@ Stacks of_kernel(pid_t pid) {
 }
 
 std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, milliseconds limit,
-                               const std::string& told) {
+                               const std::string& own_stacks) {
     const auto number = std::to_string(pid);
     if (is_python(pid)) {
         std::vector<std::string> py_spy{"py-spy", "dump", "--pid", number};
@@ -128,8 +128,8 @@ std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, millis
         if (auto stacks = ask(std::move(py_spy), pid, trace::frames_of_py_spy, environment, limit))
             return stacks;
     }
-    if (auto calls = trace::frames_of_py_spy(told); !calls.empty())
-        return Stacks{.text = told, .top = calls.front(), .calls = std::move(calls)};
+    if (auto calls = trace::frames_of_py_spy(own_stacks); !calls.empty())
+        return Stacks{.text = own_stacks, .top = calls.front(), .calls = std::move(calls)};
     // Time must not depend on user settings or a network, and string arguments must not be shown.
     std::vector<std::string> gdb{"gdb", "-nx", "-batch"};
     for (const auto* setting : {"debuginfod enabled off", "auto-load gdb-scripts off",
@@ -158,7 +158,7 @@ bool any_goes_on(const fs::path& operations) {
     return std::ranges::any_of(logs, trace::any_goes_on, &trace::ProcessOperations::operations);
 }
 
-trace::NcclView told_by_nccl(const std::vector<pid_t>& processes) {
+trace::NcclView nccl_view_of(const std::vector<pid_t>& processes) {
     auto asked = processes;
     std::erase_if(asked, cannot_answer);
     if (asked.size() > max_processes) asked.resize(max_processes);
@@ -203,7 +203,7 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
     const bool is_recorded =
         std::ranges::any_of(records, [](const auto& each) { return !each.second.operations.empty(); }) ||
         any_goes_on(operations);
-    const auto nccl = is_recorded ? trace::NcclView() : told_by_nccl(processes);
+    const auto nccl = is_recorded ? trace::NcclView() : nccl_view_of(processes);
     const auto tools_until = Clock::now() + all_tools_limit;
     std::string summary;
     const auto held_by = processes.empty() ? "" : what_holds(processes.front());
@@ -227,22 +227,23 @@ std::string collect(const std::vector<pid_t>& processes, const fs::path& file, m
 
 }  // namespace
 
-Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit, const std::string& told) {
-    const auto stacks = can_be_asked(pid) ? of_tools(pid, environment, limit, told) : std::nullopt;
+Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit,
+                 const std::string& own_stacks) {
+    const auto stacks = can_be_asked(pid) ? of_tools(pid, environment, limit, own_stacks) : std::nullopt;
     return stacks ? *stacks : of_kernel(pid);
 }
 
 std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
     auto processes = descendants_of(guard);
-    auto telling = program;
+    auto deepest = program;
     for (;;) {
         std::vector<pid_t> children;
         for (const auto pid : processes)
-            if (const auto stat = stat_of(pid); stat && stat->parent == telling) children.push_back(pid);
+            if (const auto stat = stat_of(pid); stat && stat->parent == deepest) children.push_back(pid);
         if (children.size() != 1) break;
-        telling = children.front();
+        deepest = children.front();
     }
-    std::stable_partition(processes.begin(), processes.end(), [&](pid_t pid) { return pid == telling; });
+    std::stable_partition(processes.begin(), processes.end(), [&](pid_t pid) { return pid == deepest; });
     return processes;
 }
 

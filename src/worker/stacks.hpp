@@ -39,10 +39,10 @@ struct StackSummary {
 };
 
 /// @param tool_limit time after which a tool is ended and the next one is tried
-/// @param told what the process itself tells of its threads, as py-spy prints it: for where there is no
-/// py-spy
+/// @param own_stacks what the process itself tells of its threads, as py-spy prints it: for where there is
+/// no py-spy
 Stacks stacks_of(pid_t pid, const Environment& environment, std::chrono::milliseconds tool_limit,
-                 const std::string& told = {});
+                 const std::string& own_stacks = {});
 
 /// All processes that a guard's program has started, the most relevant first: shells and wrappers that only
 /// wait for a single child come after that child.

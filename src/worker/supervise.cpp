@@ -132,7 +132,7 @@ class Supervisor {
         const auto write = [this](std::string_view text) {
             while (!text.empty()) {
                 const auto piece = beginning_of(text, cluster::max_event_text);
-                tell(Event::Kind::console, std::string(piece));
+                report(Event::Kind::console, std::string(piece));
                 text.remove_prefix(piece.size());
             }
             return true;
@@ -167,7 +167,7 @@ class Supervisor {
                earliest({commands_.ms_to_next_poll(),
                          console_needs_time ? static_cast<int>(LogFollower::timeout.count()) : -1,
                          watching ? job_.hang_watch->ms_to_next_poll() : -1, ms_to_heartbeat(),
-                         slow_end_.ms_to_telling(Clock::now()), unwatched_console() ? poll_log_ms : -1,
+                         slow_end_.ms_to_warning(Clock::now()), unwatched_console() ? poll_log_ms : -1,
                          ms_to_unfinished_line}));
         take_commands();
         // A program may write before its guard has told that it runs; who reads the events learns that first.
@@ -189,7 +189,7 @@ class Supervisor {
         if (watching) check_for_hang();
         if (sources[3].revents != 0) report_stacks();
         if (sources[4].revents != 0) warn_of_gpus();
-        if (auto slow = slow_end_.told(guard_->pid(), Clock::now()); !slow.empty()) warn(std::move(slow));
+        if (auto slow = slow_end_.warning(guard_->pid(), Clock::now()); !slow.empty()) warn(std::move(slow));
         if (ms_to_heartbeat() == 0) {
             last_heartbeat_ = Clock::now();
             job_.report(new_event(Event::Kind::alive));
@@ -197,13 +197,13 @@ class Supervisor {
         if (sources[0].revents != 0) take_event();
     }
 
-    void tell(Event::Kind kind, std::string text) {
+    void report(Event::Kind kind, std::string text) {
         auto event = new_event(kind);
         event.text = std::move(text);
         job_.report(event);
     }
 
-    void warn(std::string warning) { tell(Event::Kind::warning, std::move(warning)); }
+    void warn(std::string warning) { report(Event::Kind::warning, std::move(warning)); }
 
     void warn_of_gpus() {
         for (auto& warning : gpu_inspection_->take()) warn(std::move(warning));
@@ -211,7 +211,7 @@ class Supervisor {
 
     void note_xids() {
         for (auto& fact : new_xid_info(xids_, xid_watch_.take()))
-            if (job_.warns_of_xids) tell(Event::Kind::gpu_error, std::move(fact));
+            if (job_.warns_of_xids) report(Event::Kind::gpu_error, std::move(fact));
     }
 
     void report_use_of_gpus() {
@@ -249,9 +249,10 @@ class Supervisor {
         if (repeated && !job_.under_launcher) return;
         if (!repeated || found->is_new) states_sent_ = 0;
         if (found->idle && job_.under_launcher && states_sent_++ < max_states) {
-            auto told = new_event(Event::Kind::state);
-            told.state = to_json(with_calls(state(found->kind), found->where), cluster::max_event_state);
-            job_.report(told);
+            auto state_event = new_event(Event::Kind::state);
+            state_event.state =
+                to_json(with_calls(state(found->kind), found->where), cluster::max_event_state);
+            job_.report(state_event);
         }
         auto event = new_event(found->idle ? Event::Kind::idle : Event::Kind::active);
         event.pid = *program_;

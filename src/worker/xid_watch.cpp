@@ -11,7 +11,7 @@ namespace dtrain::worker {
 XidWatch::XidWatch(const std::filesystem::path& kernel_log)
     : log_(::open(kernel_log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
     struct stat info {};
-    tells_ = log_.valid() && ::fstat(log_.get(), &info) == 0 && !S_ISREG(info.st_mode);
+    is_pollable_ = log_.valid() && ::fstat(log_.get(), &info) == 0 && !S_ISREG(info.st_mode);
     if (log_.valid()) ::lseek(log_.get(), 0, SEEK_END);
 }
 

@@ -17,7 +17,7 @@ class XidWatch {
     explicit XidWatch(const std::filesystem::path& kernel_log = topology::usual_kernel_log);
 
     /// Readable when the kernel has logged something; -1 if poll() cannot tell, as for a plain file.
-    int fd() const { return tells_ ? log_.get() : -1; }
+    int fd() const { return is_pollable_ ? log_.get() : -1; }
 
     /// Errors since the previous call, or since construction.
     std::vector<topology::Xid> take();
@@ -27,7 +27,7 @@ class XidWatch {
 
   private:
     FileDescriptor log_;
-    bool tells_ = false;
+    bool is_pollable_ = false;
 };
 
 }  // namespace dtrain::worker

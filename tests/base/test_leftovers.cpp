@@ -68,7 +68,7 @@ class Leftovers : public testing::Test {
     }
 
     const tests::TemporaryFolder folder_;
-    const LeftoverPlaces places_{
+    const LeftoverFolders places_{
         .temporary = folder_ / "tmp", .shared_memory = folder_ / "shm", .host = "node1.site"};
 };
 

@@ -118,27 +118,27 @@ static void uneven_movements(void) {
     char expected[max_ranks * max_ranks] = "";
     char all[max_ranks * max_ranks];
     size_t lengths[max_ranks] = {0};
-    size_t place = 0;
+    size_t offset = 0;
     for (int i = 0; i < size; ++i) {
         lengths[i] = (size_t)i;
-        memset(expected + place, 'a' + i, lengths[i]);
-        place += lengths[i];
+        memset(expected + offset, 'a' + i, lengths[i]);
+        offset += lengths[i];
     }
     memset(mine, 'a' + rank, sizeof mine);
 
     memset(all, '?', sizeof all);
     OK(dtrain_all_gather_uneven(DTRAIN_WORLD, mine, lengths, all, NULL));
-    CHECK(memcmp(all, expected, place) == 0 && all[place] == '?');
+    CHECK(memcmp(all, expected, offset) == 0 && all[offset] == '?');
 
     memset(all, '?', sizeof all);
     dtrain_request request = 0;
     OK(dtrain_all_gather_uneven(DTRAIN_WORLD, mine, lengths, all, &request));
     wait_for(&request);
-    CHECK(memcmp(all, expected, place) == 0);
+    CHECK(memcmp(all, expected, offset) == 0);
 
     memset(all, '?', sizeof all);
     OK(dtrain_gather(DTRAIN_WORLD, mine, (size_t)rank, all, lengths, 0, NULL));
-    CHECK(rank != 0 || memcmp(all, expected, place) == 0);
+    CHECK(rank != 0 || memcmp(all, expected, offset) == 0);
 
     memset(mine, '?', sizeof mine);
     OK(dtrain_scatter(DTRAIN_WORLD, all, lengths, mine, (size_t)rank, 0, NULL));
@@ -151,7 +151,7 @@ static void uneven_movements(void) {
     memset(all, 'a' + rank, sizeof all);
     char arrived[max_ranks * max_ranks];
     OK(dtrain_all_to_all_uneven(DTRAIN_WORLD, all, sent, arrived, lengths, NULL));
-    CHECK(memcmp(arrived, expected, place) == 0);
+    CHECK(memcmp(arrived, expected, offset) == 0);
 }
 
 static void messages(void) {

@@ -263,9 +263,9 @@ TEST_F(ClickCache, DamageIsToldAndMended) {
     };
     for (std::size_t i = 0; i < 60; ++i) {
         auto flipped = whole;
-        const auto place = mixed(i) % flipped.size();
-        flipped[place] = static_cast<char>(flipped[place] ^ (1 << (i % 8)));
-        check(flipped, fmt::format("byte {}", place));
+        const auto position = mixed(i) % flipped.size();
+        flipped[position] = static_cast<char>(flipped[position] ^ (1 << (i % 8)));
+        check(flipped, fmt::format("byte {}", position));
         const auto length = mixed(i + 1000) % whole.size();
         check(whole.substr(0, length), fmt::format("{} bytes", length));
     }
@@ -365,7 +365,7 @@ TEST_F(ClickCache, DamageThatComesLaterIsFoundWhenItIsRead) {
     EXPECT_NO_THROW(batches.next()) << "of the block behind";
 }
 
-TEST_F(ClickCache, ABadLineNamesItsPlaceAndLeavesNothing) {
+TEST_F(ClickCache, ABadLineNamesItsLocationAndLeavesNothing) {
     tests::write_bytes(log, lines(3000) + "1\t1\n" + lines(10));
     EXPECT_EQ(refusal(), "c.tsv:3001: 2 columns instead of 6: the label, 2 whole numbers, 3 categories");
     EXPECT_THAT(made_files(), ElementsAre());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: what must hold of any click log, checked on seeded inputs: a text is refused with its place or has
-// as many values as its lines say; a log that the test writes down comes back, whatever its 64 bits are.
+// Oracle: what must hold of any click log, checked on seeded inputs: a text is refused with its location or
+// has as many values as its lines say; a log that the test writes down comes back, whatever its 64 bits are.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class ClickLogProperties : public testing::Test {
     const tests::TemporaryFolder folder;
 };
 
-TEST_F(ClickLogProperties, AnyTextIsRefusedWithItsPlaceOrReadToItsEnd) {
+TEST_F(ClickLogProperties, AnyTextIsRefusedWithItsLocationOrReadToItsEnd) {
     const tests::Corpus corpus{
         .examples =
             {"1\t1\t2\ta\tb\tc\n", "0\t\t-3\tffffffffffffffff\t\t68fd1e64\r\n1\t\t\t\t\t\n",
@@ -60,7 +60,7 @@ TEST_F(ClickLogProperties, AnyTextIsRefusedWithItsPlaceOrReadToItsEnd) {
     });
 }
 
-TEST_F(ClickLogProperties, AnyCsvIsRefusedWithItsPlaceOrReadToItsEnd) {
+TEST_F(ClickLogProperties, AnyCsvIsRefusedWithItsLocationOrReadToItsEnd) {
     const tests::Corpus corpus{
         .examples = {"click,age,site\n1,2,a\n0,,\n", "1,2.5,\"a, \"\"b\"\"\"\r\n0,-1e3, x \n",
                      "id,label,age,ad\n7,0,3,b\n8,1,,\n"},
@@ -70,7 +70,7 @@ TEST_F(ClickLogProperties, AnyCsvIsRefusedWithItsPlaceOrReadToItsEnd) {
                             CsvClickColumns{.label = "1", .numbers = {{"2"}}}});
 }
 
-TEST_F(ClickLogProperties, AnySvmlightIsRefusedWithItsPlaceOrReadToItsEnd) {
+TEST_F(ClickLogProperties, AnySvmlightIsRefusedWithItsLocationOrReadToItsEnd) {
     const tests::Corpus corpus{
         .examples = {"1 1:5 10:1 100:1\n-1 2:0.5 17:1 300:1 # c\n",
                      "+1 10:1 9223372036854775807:1\n0 10:1 11:1\n", "0 qid:1 20:1 200:1\n"},

@@ -145,12 +145,12 @@ TEST(Sampler, OrderIsTheOneOfTheAlgorithm) {
     EXPECT_THAT(shuffled_order(10, 42, 7), testing::ElementsAre(8, 5, 0, 1, 9, 2, 6, 3, 4, 7));
 }
 
-// 10,000 shuffles of 6: each number at each place 1667 times, standard deviation 37; five of them allowed.
+// 10,000 shuffles of 6: each number at each position 1667 times, standard deviation 37; five of them allowed.
 TEST(Sampler, ShufflesEvenly) {
     int count[6][6] = {};
     for (int epoch = 0; epoch < 10000; ++epoch) {
         const auto order = shuffled_order(6, 1, epoch);
-        for (std::size_t place = 0; place < 6; ++place) ++count[place][order[place]];
+        for (std::size_t i = 0; i < 6; ++i) ++count[i][order[i]];
     }
     for (const auto& row : count)
         for (const int times : row) EXPECT_NEAR(times, 10000.0 / 6, 5 * 37.3);

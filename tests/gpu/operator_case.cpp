@@ -40,16 +40,16 @@ std::vector<double> numbers_of(DataType type, const std::vector<std::byte>& byte
     return numbers;
 }
 
-/// All tensors of a case, somewhere: `place(tensor)` gives memory that holds its values.
-template <class Place>
-KernelArguments arguments_of(const OperatorCase& of, const Place& place) {
+/// All tensors of a case, somewhere: `address_of(tensor)` gives memory that holds its values.
+template <class AddressOf>
+KernelArguments arguments_of(const OperatorCase& of, const AddressOf& address_of) {
     KernelArguments arguments;
     arguments.attributes = of.attributes;
     arguments.products = of.products;
     for (const auto& tensor : of.inputs)
-        arguments.inputs.push_back({tensor.slot, {place(tensor), tensor.shape, tensor.type}});
+        arguments.inputs.push_back({tensor.slot, {address_of(tensor), tensor.shape, tensor.type}});
     for (const auto& tensor : of.outputs)
-        arguments.outputs.push_back({tensor.slot, {place(tensor), tensor.shape, tensor.type}});
+        arguments.outputs.push_back({tensor.slot, {address_of(tensor), tensor.shape, tensor.type}});
     for (const auto number : of.updated_inputs) arguments.outputs.push_back(arguments.inputs[number]);
     return arguments;
 }

@@ -51,7 +51,7 @@ struct OperatorCase {
     DataType real;
     std::vector<CaseTensor> inputs = {};
     std::vector<CaseTensor> outputs = {};
-    std::vector<std::size_t> updated_inputs = {};  ///< places in `inputs`
+    std::vector<std::size_t> updated_inputs = {};  ///< indices in `inputs`
     Attributes attributes = {};
     ComputeType products = ComputeType::float32;
     std::mt19937 random;

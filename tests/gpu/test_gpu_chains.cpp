@@ -57,9 +57,9 @@ class GpuChains : public tests::OnAGpu {
         gpu->to_gpu(step.get(), &step_number, sizeof(step_number));
         gpu->finish();
 
-        const auto arguments_of = [&](const Link& link, const auto& place, void* counter) {
+        const auto arguments_of = [&](const Link& link, const auto& address_of, void* counter) {
             const auto view = [&](std::size_t tensor) {
-                return TensorView{place(tensor), {10, size / 10}, data_type_of<Real>};
+                return TensorView{address_of(tensor), {10, size / 10}, data_type_of<Real>};
             };
             KernelArguments arguments{{}, {{"out", view(link.output)}}, link.attributes};
             for (const auto& [name, tensor] : link.inputs) arguments.inputs.push_back({name, view(tensor)});

@@ -38,7 +38,7 @@ class GpuDeviceError : public tests::OnAGpu {
     KernelArguments arguments_of(const OperatorCase& of) {
         KernelArguments arguments;
         arguments.attributes = of.attributes;
-        const auto place = [&](const tests::CaseTensor& described) {
+        const auto uploaded = [&](const tests::CaseTensor& described) {
             auto made =
                 described.type == DataType::float32
                     ? tensor(std::vector<float>(described.values.begin(), described.values.end()))
@@ -48,10 +48,10 @@ class GpuDeviceError : public tests::OnAGpu {
             made.shape = described.shape;
             return made;
         };
-        for (const auto& input : of.inputs) arguments.inputs.push_back({input.slot, place(input)});
+        for (const auto& input : of.inputs) arguments.inputs.push_back({input.slot, uploaded(input)});
         for (auto output : of.outputs) {
             output.values.assign(output.size(), 0.0);
-            arguments.outputs.push_back({output.slot, place(output)});
+            arguments.outputs.push_back({output.slot, uploaded(output)});
         }
         for (const auto number : of.updated_inputs) arguments.outputs.push_back(arguments.inputs[number]);
         return arguments;

@@ -41,7 +41,7 @@ void one_field_each();
 void one_field_each() {
     using namespace dtrain;
     static_cast<void>(BatchesOptions{.x = {}});
-    static_cast<void>(Measures{.loss = {}});
+    static_cast<void>(Metrics{.loss = {}});
     static_cast<void>(SlowRank{.rank = {}});
     static_cast<void>(EpochRecord{.epoch = {}});
     static_cast<void>(StepRecord{.epoch = {}});
@@ -61,7 +61,7 @@ void one_field_each() {
     static_cast<void>(cluster::ProcessIds{.process = {}});
     static_cast<void>(cluster::HostSlots{.host = {}});
     static_cast<void>(MissingRank{.rank = {}});
-    static_cast<void>(Communicator::Share{.first = {}});
+    static_cast<void>(Communicator::Shard{.first = {}});
     static_cast<void>(ParameterBuffers{.name = {}});
     static_cast<void>(DatasetSource{.file = {}});
     static_cast<void>(Device{.kind = {}});

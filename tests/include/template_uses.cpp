@@ -23,8 +23,8 @@ void sums(const dtrain::Communicator& ranks, std::span<float> out, std::span<con
     ranks.start_allreduce(out, dtrain::Reduction::max).wait();
     ranks.reduce_scatter(in, out);
     ranks.start_reduce_scatter(in, out).wait();
-    ranks.reduce_shares(out, [](std::size_t, std::span<float>) {});
-    static_cast<void>(ranks.share<float>(in.size()));
+    ranks.reduce_shards(out, [](std::size_t, std::span<float>) {});
+    static_cast<void>(ranks.shard<float>(in.size()));
 }
 
 void elements(std::span<dtrain::bfloat16> halves);

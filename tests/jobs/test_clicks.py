@@ -329,7 +329,7 @@ def test_generated_ids_have_a_heavy_tail_over_all_of_int64(clicks):
     assert {each[0] for each in once if len(each) == 16} == set("123456789abcdef")
 
 
-def test_the_generators_area_is_the_share_of_pairs():
+def test_the_generators_area_is_the_fraction_of_pairs():
     spec = importlib.util.spec_from_file_location("make_clicks", GENERATOR)
     generator = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generator)

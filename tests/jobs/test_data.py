@@ -121,7 +121,7 @@ def test_incomplete_last_batch(native, tmp_path, last_batch, ranks):
     with h5py.File(tmp_path / last_batch / "epoch-000002" / "index.h5") as file:
         assert file.attrs["step"] == 2 * steps
     counted = 1400 if last_batch == "drop" else 1408
-    # Accuracies are shares of the samples that count.
+    # Accuracies are fractions of the samples that count.
     for _, _, accuracy, test in rows(result):
         assert abs(float(accuracy) * counted - round(float(accuracy) * counted)) <= 0.08
         assert abs(float(test) * 389 - round(float(test) * 389)) <= 0.03

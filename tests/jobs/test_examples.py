@@ -62,8 +62,8 @@ def test_layers_learn_on_any_number_of_ranks_what_one_learns(name, lines, layer_
     for ranks in (2, 4):
         several = mpirun(ranks, [layer_programs[f"{name}_ranks"], digits], tmp_path)
         found = {}
-        for epoch, batch, *measures in LINE.findall(several.stdout):
-            found.setdefault((epoch, batch), []).append([float(each) for each in measures])
+        for epoch, batch, *metrics in LINE.findall(several.stdout):
+            found.setdefault((epoch, batch), []).append([float(each) for each in metrics])
         assert found.keys() == expected.keys(), several.stdout + several.stderr
         for step, parts in found.items():
             assert len(parts) == ranks

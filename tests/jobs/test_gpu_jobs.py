@@ -191,7 +191,7 @@ def digits_line_by_line():
     return compiled(ROOT / "examples/layer/digits_ranks.cpp")
 
 
-def measures(text):
+def metrics(text):
     """Loss and accuracy by epoch and batch."""
     return {(epoch, batch): (float(loss), float(acc)) for epoch, batch, loss, acc in LINE.findall(text)}
 
@@ -205,7 +205,7 @@ def test_layers_learn_as_on_the_cpu(digits_line_by_line, tmp_path, ranks):
     there = run([LAUNCH, "--nproc_per_node", ranks, digits_line_by_line, digits], tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
     assert there.returncode == 0, there.stderr
     logs = [(tmp_path / f"log/workerlog.{rank}").read_text() for rank in range(ranks)]
-    expected, found = measures(here.stdout), [measures(log) for log in logs]
+    expected, found = metrics(here.stdout), [metrics(log) for log in logs]
     assert len(expected) == 10 and all(each.keys() == expected.keys() for each in found), logs
     for step, whole in expected.items():
         for mean, value in zip((sum(each) / ranks for each in zip(*(each[step] for each in found))), whole):

@@ -16,7 +16,7 @@ from conftest import PYTHON, ROOT
 sys.path.insert(0, str(ROOT / "python"))
 from dtrain.horovod._agreement import problem_of  # noqa: E402
 from dtrain.horovod._matching import Matching  # noqa: E402
-from dtrain.horovod._places import Place, place_of  # noqa: E402
+from dtrain.horovod._rank_numbers import RankNumbers, numbers_of  # noqa: E402
 from dtrain.horovod._requests import Message, Request  # noqa: E402
 
 
@@ -124,15 +124,15 @@ def test_a_rank_that_has_shut_down_is_named():
     assert "rank 1 has called shutdown()" in ready[0].problem
 
 
-@pytest.mark.parametrize("nodes, rank, place", [
-    ("a", 0, Place(0, 1, 0, 1, True)),
-    ("aabb", 3, Place(1, 2, 1, 2, True)),
-    ("abab", 2, Place(1, 2, 0, 2, True)),
-    ("aab", 1, Place(1, 2, 0, 1, False)),
-    ("aab", 2, Place(0, 1, 1, 2, False)),
+@pytest.mark.parametrize("nodes, rank, numbers", [
+    ("a", 0, RankNumbers(0, 1, 0, 1, True)),
+    ("aabb", 3, RankNumbers(1, 2, 1, 2, True)),
+    ("abab", 2, RankNumbers(1, 2, 0, 2, True)),
+    ("aab", 1, RankNumbers(1, 2, 0, 1, False)),
+    ("aab", 2, RankNumbers(0, 1, 1, 2, False)),
 ])
-def test_places(nodes, rank, place):
-    assert place_of(rank, list(nodes)) == place
+def test_numbers(nodes, rank, numbers):
+    assert numbers_of(rank, list(nodes)) == numbers
 
 
 def test_importing_dtrain_loads_neither_torch_nor_numpy():

@@ -46,10 +46,10 @@ int main(int argc, char** argv) {
         const Dataset data(x, labels, 3);
         if (argc > 3 && std::filesystem::exists(argv[3])) model.load(argv[3]);
         model.fit(data, {.epochs = epochs, .batch_size = 12, .callbacks = {std::make_shared<EpochLines>()}});
-        const auto measures = model.evaluate(data);
+        const auto metrics = model.evaluate(data);
         if (argc > 3) model.save(argv[3]);
         if (model.communicator().rank() == 0)
-            std::printf("loss %.9g accuracy %.4f parameters %016llx epochs %d\n", measures.loss, measures.metrics.at("accuracy"),
+            std::printf("loss %.9g accuracy %.4f parameters %016llx epochs %d\n", metrics.loss, metrics.metrics.at("accuracy"),
                         static_cast<unsigned long long>(parameters_checksum(model.state())), static_cast<int>(model.epochs_done()));
         return 0;
     });

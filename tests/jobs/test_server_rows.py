@@ -119,7 +119,7 @@ def test_a_resumed_job_with_all_rules_is_the_undisturbed_one(native, tmp_path, c
         assert saved(tmp_path / "rest" / "epoch-000003") == saved(tmp_path / "whole" / "epoch-000003")
 
 
-def test_a_share_of_the_ids_is_admitted(native, tmp_path, clicks, shown):
+def test_a_fraction_of_the_ids_is_admitted(native, tmp_path, clicks, shown):
     """The same ids on any number of servers: 0.25 of them, within 4 standard deviations."""
     inserted = set()
     for servers in (1, 2):

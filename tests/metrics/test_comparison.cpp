@@ -33,7 +33,7 @@ std::vector<NamedRun> two_runs() {
               .rows = {{"step", 1700000000, 0.5, 1, 5, {{"loss", 4}}},
                        epoch_row(1, {{"train_loss", 2}, {"test_accuracy", 0.5}}),
                        epoch_row(2, {{"train_loss", 1}, {"test_accuracy", 0.75}})},
-              .places = {{.rank = 0, .host = "node1"}, {.rank = 1, .host = "node2"}}}},
+              .locations = {{.rank = 0, .host = "node1"}, {.rank = 1, .host = "node2"}}}},
             {"sgd <1>",
              {.title = "digits",
               .outcome = "failed",

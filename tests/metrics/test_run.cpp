@@ -65,14 +65,14 @@ TEST(Run, TooManyRowsOfAKindAreThinnedOutAndTheLastStays) {
 }
 
 TEST(Run, PlacesOfRanksAreCountedOnTheirHosts) {
-    const auto text = [](const char* host, int rank) { return place_text({.rank = rank, .host = host}); };
-    const auto places = places_of_texts({text("a", 0), text("b", 1), text("a", 2)});
-    EXPECT_EQ(places[0].local_rank, 0);
-    EXPECT_EQ(places[1].host, "b");
-    EXPECT_EQ(places[1].local_rank, 0);
-    EXPECT_EQ(places[2].local_rank, 1);
-    EXPECT_EQ(own_place(5).rank, 5);
-    EXPECT_FALSE(own_place(5).cpus.empty());
+    const auto text = [](const char* host, int rank) { return location_text({.rank = rank, .host = host}); };
+    const auto locations = locations_of_texts({text("a", 0), text("b", 1), text("a", 2)});
+    EXPECT_EQ(locations[0].local_rank, 0);
+    EXPECT_EQ(locations[1].host, "b");
+    EXPECT_EQ(locations[1].local_rank, 0);
+    EXPECT_EQ(locations[2].local_rank, 1);
+    EXPECT_EQ(own_location(5).rank, 5);
+    EXPECT_FALSE(own_location(5).cpus.empty());
 }
 
 TEST(MetricRow, IsALineOfJson) {

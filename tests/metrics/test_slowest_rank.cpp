@@ -13,7 +13,7 @@ Run run_of(std::vector<double> waits) {
     for (std::size_t rank = 0; rank < waits.size(); ++rank) {
         run.times.push_back(
             {.rank = static_cast<int>(rank), .compute = 90 - waits[rank], .wait = waits[rank]});
-        run.places.push_back({.rank = static_cast<int>(rank), .host = "node" + std::to_string(rank / 2)});
+        run.locations.push_back({.rank = static_cast<int>(rank), .host = "node" + std::to_string(rank / 2)});
     }
     return run;
 }
@@ -74,7 +74,7 @@ TEST(SlowestRank, OfEpochsAreCountedByRank) {
 
 TEST(SlowestRank, MayBeAnywhere) {
     auto run = run_of({30, 0});
-    run.places.clear();
+    run.locations.clear();
     EXPECT_EQ(slowest_rank(run), "Rank 1 was the slowest: others waited up to 30.0 s for it.");
 }
 

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 class Recorder final : public Callback {
   public:
-    void on_begin(Model&, const std::vector<std::string>& measures) override { names = measures; }
+    void on_begin(Model&, const std::vector<std::string>& metric_names) override { names = metric_names; }
     bool on_epoch_end(Model& model, const EpochRecord& record) override {
         EXPECT_EQ(model.epochs_done(), record.epoch);
         for (const auto& name : names) EXPECT_TRUE(record.measure(name).has_value()) << name;
@@ -50,6 +50,13 @@ TEST(Callbacks, AreCalledAfterEachEpochAndMayStop) {
     EXPECT_FALSE(EpochRecord().measure("eval_loss").has_value());
 }
 
+TEST(Callbacks, MeasuresIsTheFormerNameOfMetrics) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    EXPECT_EQ(Measures{.loss = 2}, Metrics{.loss = 2});
+#pragma GCC diagnostic pop
+}
+
 TEST(Callbacks, WhatOneThrowsComesOutOfFit) {
     class Failing final : public Callback {
         bool on_epoch_end(Model&, const EpochRecord&) override { throw std::out_of_range("enough"); }
@@ -66,7 +73,7 @@ TEST(EpochLines, SayWhatEachEpochWasLike) {
     testing::internal::CaptureStdout();
     lines.on_begin(model, {"loss", "accuracy", "eval_loss"});
     EpochRecord record{.epoch = 3, .train = {.loss = 0.5, .metrics = {{"accuracy", 0.25}}}};
-    record.eval = Measures{.loss = 2};
+    record.eval = Metrics{.loss = 2};
     EXPECT_TRUE(lines.on_epoch_end(model, record));
     EXPECT_EQ(testing::internal::GetCapturedStdout(),
               "epoch   3  loss 0.5000  accuracy 0.2500  eval_loss 2.0000\n");
@@ -80,7 +87,7 @@ TEST(EarlyStop, CountsEpochsWithoutABetterValue) {
         EpochRecord record;
         for (const auto value : values) {
             ++record.epoch;
-            record.eval = Measures{.loss = value, .metrics = {{"accuracy", value}}};
+            record.eval = Metrics{.loss = value, .metrics = {{"accuracy", value}}};
             if (!stop.on_epoch_end(model, record)) break;
         }
         return std::pair(record.epoch, stop.best()->epoch);

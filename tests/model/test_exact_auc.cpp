@@ -38,7 +38,7 @@ TEST(ExactAuc, KnownValues) {
     EXPECT_TRUE(std::isnan(exact_auc({{1, 0}, {std::numeric_limits<float>::quiet_NaN(), 1}, {2, 0}})));
 }
 
-TEST(ExactAuc, IsTheShareOfPairsInAnyOrder) {
+TEST(ExactAuc, IsTheFractionOfPairsInAnyOrder) {
     std::mt19937 random(1);
     for (int round = 0; round < 200; ++round) {
         std::vector<ScoredSample> samples{{0, 0}, {1, 1}};

@@ -109,10 +109,10 @@ TEST(Model, EvaluateIsTheMeanOverTheSamplesAndChangesNothing) {
         right += std::ranges::max_element(logits) - logits.begin() == data.label(i);
     }
     for (const std::int64_t batch : {1, 7, 50, 64, 256}) {
-        const auto measures = model.evaluate(data, {.batch_size = batch});
-        EXPECT_NEAR(measures.loss, loss / 50, 1e-6) << batch;
-        EXPECT_EQ(measures.metrics.at("accuracy"), right / 50) << batch;
-        EXPECT_EQ(measures.samples, 50);
+        const auto metrics = model.evaluate(data, {.batch_size = batch});
+        EXPECT_NEAR(metrics.loss, loss / 50, 1e-6) << batch;
+        EXPECT_EQ(metrics.metrics.at("accuracy"), right / 50) << batch;
+        EXPECT_EQ(metrics.samples, 50);
     }
     EXPECT_EQ(model.checkpoint(), before);
 

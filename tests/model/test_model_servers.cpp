@@ -43,7 +43,7 @@ Communicator trainers_alone() {
 
 struct Trained {
     std::vector<EpochRecord> history;
-    Measures measures;
+    Metrics metrics;
     std::vector<float> predicted;
     std::uint64_t checksum;
 };
@@ -51,7 +51,7 @@ struct Trained {
 Trained trained(Model& model, std::int64_t epochs = 3) {
     const auto data = three_classes(50);
     Trained result{.history = model.fit(data, {.eval = data, .epochs = epochs, .batch_size = 16})};
-    result.measures = model.evaluate(data);
+    result.metrics = model.evaluate(data);
     result.predicted = model.predict(data).values;
     result.checksum = parameters_checksum(model.state());
     return result;
@@ -63,7 +63,7 @@ void expect_same(const Trained& one, const Trained& other) {
         EXPECT_EQ(one.history[i].train, other.history[i].train) << i;
         EXPECT_EQ(one.history[i].eval, other.history[i].eval) << i;
     }
-    EXPECT_EQ(one.measures, other.measures);
+    EXPECT_EQ(one.metrics, other.metrics);
     EXPECT_EQ(one.predicted, other.predicted);
     EXPECT_EQ(one.checksum, other.checksum);
 }
@@ -135,7 +135,7 @@ TEST_F(ModelServers, EveryModeLearns) {
         const auto result = trained(model, 12);
         EXPECT_LT(result.history.back().train.loss, 0.7 * result.history.front().train.loss)
             << to_string(servers.mode);
-        EXPECT_GT(result.measures.metrics.at("accuracy"), 0.9) << to_string(servers.mode);
+        EXPECT_GT(result.metrics.metrics.at("accuracy"), 0.9) << to_string(servers.mode);
     }
 }
 
@@ -180,8 +180,8 @@ TEST_F(ModelServers, RowsOfTablesAreOnTheServers) {
         if (model.serve()) continue;
         EXPECT_EQ(model.state().find("table.weight"), nullptr);
         const auto history = model.fit(clicks.view(), {.epochs = 6, .batch_size = 16});
-        const auto measures = model.evaluate(clicks.view());
-        EXPECT_GT(measures.metrics.at("auc"), 0.99);
+        const auto metrics = model.evaluate(clicks.view());
+        EXPECT_GT(metrics.metrics.at("auc"), 0.99);
         EXPECT_EQ(model.predict(clicks.view()).shape, Shape({96, 1}));
         if (is_distributed) continue;  // a table of any ids is for servers alone
         auto other = table_model({.communicator = alone}, false);

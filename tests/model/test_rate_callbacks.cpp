@@ -111,7 +111,7 @@ std::vector<double> rates_after(const ReduceOnPlateau::Options& options, const s
     std::vector<double> found;
     for (const auto value : values) {
         ++record.epoch;
-        record.eval = Measures{.loss = value, .metrics = {{"accuracy", value}}};
+        record.eval = Metrics{.loss = value, .metrics = {{"accuracy", value}}};
         callback.on_measured(model, record);
         EXPECT_TRUE(callback.on_epoch_end(model, record));
         found.push_back(model.learning_rate().value());

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "comm/nccl/nccl_stand_in.hpp"
-#include "nn/place.hpp"
+#include "nn/eager_device.hpp"
 #include "support/precondition.hpp"
 #include "way_of_averages.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 std::optional<std::string> why_no_stand_in() {
     nccl_stand_in::connect();
     try {
-        if (eager::place().gpu()->description().ends_with("this processor")) return std::nullopt;
+        if (eager::own_device().gpu()->description().ends_with("this processor")) return std::nullopt;
     } catch (const UsageError& error) {
         return error.what();
     }

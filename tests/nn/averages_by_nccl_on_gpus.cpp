@@ -6,7 +6,7 @@
 #include <string>
 
 #include "comm/nccl/gpu_of_test_rank.hpp"
-#include "nn/place.hpp"
+#include "nn/eager_device.hpp"
 #include "support/precondition.hpp"
 #include "way_of_averages.hpp"
 
@@ -20,7 +20,7 @@ std::optional<std::string> why_no_gpu() {
     if (tests::visible_gpus() == 0) return "this process sees no GPU";
     ::setenv("DTRAIN_DEVICE", ("gpu:" + std::to_string(tests::gpu_of_test_rank())).c_str(), 1);
     try {
-        eager::place();
+        eager::own_device();
         return std::nullopt;
     } catch (const UsageError& error) {
         return error.what();

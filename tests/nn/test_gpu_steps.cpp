@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: what gpu_place.hpp and docs/gpu.md promise: counted copies, the texts of the CPU's kernels, the
+// Oracle: what eager_gpu.hpp and docs/gpu.md promise: counted copies, the texts of the CPU's kernels, the
 // same bits whoever looks on. Skips where tensors are on the CPU.
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 
 #include "digit_like.hpp"
 #include "networks.hpp"
-#include "nn/place.hpp"
+#include "nn/eager_device.hpp"
 #include "support/message_of.hpp"
 
 namespace dtrain::nn {
@@ -28,7 +28,7 @@ class GpuSteps : public testing::Test {
         if (!get_device().is_gpu()) GTEST_SKIP() << "tensors are on the CPU: DTRAIN_DEVICE=gpu";
     }
 
-    static const kernels::Gpu::Given& given() { return eager::place().gpu()->given(); }
+    static const kernels::Gpu::Given& given() { return eager::own_device().gpu()->given(); }
 };
 
 void train_one(Layer& network, Optimizer& optim, const Batch& batch) {
@@ -171,9 +171,9 @@ TEST_F(GpuSteps, TellABadIdWhereParametersAreRead) {
 }
 
 TEST_F(GpuSteps, CountPastTheNumbersThatAreThere) {
-    auto& place = eager::place();
+    auto& device = eager::own_device();
     for (const std::int64_t number : {0, 1023, 1024, 5000, -1, -1024, -1025, 3})
-        EXPECT_THAT(place.make_number(number).on_host().as<std::int64_t>(), ElementsAre(number));
+        EXPECT_THAT(device.make_number(number).on_host().as<std::int64_t>(), ElementsAre(number));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "digit_like.hpp"
 #include "networks.hpp"
-#include "nn/place.hpp"
+#include "nn/eager_device.hpp"
 #include "nn/run_operator.hpp"
 #include "support/message_of.hpp"
 
@@ -176,10 +176,10 @@ void expect_to_keep_no_more(Layer& network, const Dataset& data, const Shape& sa
     };
     epoch(0);
     epoch(1);
-    const auto bytes = eager::place().bytes();
+    const auto bytes = eager::own_device().bytes();
     const auto kernels = eager::kernels_prepared();
     for (std::int64_t number = 2; number < 20; ++number) epoch(number);
-    EXPECT_EQ(eager::place().bytes(), bytes);
+    EXPECT_EQ(eager::own_device().bytes(), bytes);
     EXPECT_EQ(eager::kernels_prepared(), kernels);
 }
 
@@ -196,16 +196,16 @@ TEST(Loops, KeepNoMoreMemoryAndPrepareNothingAnew) {
 TEST(Loops, ForwardPassesWithoutBackwardGiveTheirMemoryBack) {
     const Parameter p("p", {1000}, Initializer::constant(1));
     for (int i = 0; i < 3; ++i) tanh(square(p));
-    const auto bytes = eager::place().bytes();
+    const auto bytes = eager::own_device().bytes();
     for (int i = 0; i < 1000; ++i) tanh(square(p));
-    EXPECT_EQ(eager::place().bytes(), bytes);
+    EXPECT_EQ(eager::own_device().bytes(), bytes);
 }
 
 TEST(Loops, BatchesOfEverySizeKeepBoundedMemory) {
     Sequential network{Linear(16, 8), Tanh()};
     for (std::int64_t rows = 1; rows <= 600; ++rows) mean(network(Tensor::full({rows, 16}, 1))).backward();
     // The largest of each size: a geometric row, a few tensors of each.
-    EXPECT_LT(eager::place().bytes(), 64U << 20U);
+    EXPECT_LT(eager::own_device().bytes(), 64U << 20U);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 #include "digit_like.hpp"
 #include "networks.hpp"
-#include "nn/place.hpp"
+#include "nn/eager_device.hpp"
 #include "support/message_of.hpp"
 #include "support/test_world.hpp"
 #include "way_of_averages.hpp"
@@ -207,7 +207,7 @@ TEST(EagerRanks, LocalSgdAveragesParameters) {
 // alone.
 TEST(EagerRanks, AStepCopiesGradientsAndItsBatch) {
     if (!get_device().is_gpu()) GTEST_SKIP() << "tensors are on the CPU: DTRAIN_DEVICE=gpu";
-    const auto& given = eager::place().gpu()->given();
+    const auto& given = eager::own_device().gpu()->given();
     const auto data = digit_like(32);
     auto network = network_of(1);
     DataParallel parallel(network, test_world(), parallel_options({.bucket_bytes = 1000}));

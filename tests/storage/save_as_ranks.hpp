@@ -23,10 +23,10 @@ inline std::vector<storage::PieceInfo> save_as_ranks(const std::filesystem::path
     const storage::StoredCheckpoint stored(path, checkpoint);
     const auto& tensors = stored.tensors();
     std::vector<std::vector<std::byte>> memory;
-    std::vector<std::byte*> places;
+    std::vector<std::byte*> destinations;
     for (const auto& tensor : tensors) memory.emplace_back(static_cast<std::size_t>(tensor.bytes()));
-    for (auto& values : memory) places.push_back(values.data());
-    stored.read(places);
+    for (auto& values : memory) destinations.push_back(values.data());
+    stored.read(destinations);
     const auto pieces = storage::cut_pieces(tensors, max);
     const auto layout = storage::begin_checkpoint_file(path, checkpoint, tensors, pieces);
     storage::ShardInfo info;
@@ -34,7 +34,7 @@ inline std::vector<storage::PieceInfo> save_as_ranks(const std::filesystem::path
         std::vector<storage::WriteExtent> extents;
         for (const auto& piece : of_rank) {
             const auto skipped = piece.first_row * tensors[piece.tensor].row_bytes();
-            extents.push_back(layout.extent_of(piece, tensors, places[piece.tensor] + skipped));
+            extents.push_back(layout.extent_of(piece, tensors, destinations[piece.tensor] + skipped));
         }
         const auto sums = storage::write_extents(path, extents);
         for (std::size_t i = 0; i < sums.size(); ++i)

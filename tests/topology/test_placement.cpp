@@ -105,7 +105,7 @@ TEST(PlaceGpus, BothOnOneSocket) {
     EXPECT_THAT(threads(placed), Each(3));
 }
 
-TEST(PlaceGpus, UnevenSharesDifferByOneCore) {
+TEST(PlaceGpus, UnevenBlocksDifferByOneCore) {
     MachineFixture fixture("pack:1 [numa] core:8 pu:2");
     for (int i = 0; i < 3; ++i) fixture.add("Machine", 0, gpu(10 + i));
     const auto placed = place(fixture.machine(), one_gpu_each(3));

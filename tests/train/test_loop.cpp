@@ -81,7 +81,7 @@ class LoopTest : public testing::Test {
 TEST_F(LoopTest, FeedsComputesAndGoesOn) {
     Counting feeder(said, 1);
     feeder.bind(executor);
-    Loop loop(shares_of(0, 1, 0));
+    Loop loop(parts_of(0, 1, 0));
     EXPECT_TRUE(loop.run_epoch(feeder, hooks()));
     EXPECT_THAT(said, ElementsAre("epoch 0 from 0", "step 0", "fed", "0", "step 1", "fed", "2", "step 2",
                                   "fed", "4", "step 3", "fed", "6", "settle"));
@@ -93,7 +93,7 @@ TEST_F(LoopTest, FeedsComputesAndGoesOn) {
 TEST_F(LoopTest, StopsBetweenStepsAndGoesOnFromThere) {
     Counting feeder(said, 1);
     feeder.bind(executor);
-    Loop loop(shares_of(0, 1, 0));
+    Loop loop(parts_of(0, 1, 0));
     stop_after = 1;
     EXPECT_FALSE(loop.run_epoch(feeder, hooks()));
     EXPECT_EQ(said.back(), "settle");
@@ -101,7 +101,7 @@ TEST_F(LoopTest, StopsBetweenStepsAndGoesOnFromThere) {
     EXPECT_EQ(there, (Position{.epoch = 0, .step = 1, .epoch_step = 1}));
 
     said.clear();
-    Loop resumed(shares_of(0, 1, 0));
+    Loop resumed(parts_of(0, 1, 0));
     resumed.go_on_from({.epoch = 5, .step = 21, .epoch_step = there.epoch_step});
     stop_after = 4;  // after the last step this ends nothing
     EXPECT_TRUE(resumed.run_epoch(feeder, hooks()));
@@ -113,7 +113,7 @@ TEST_F(LoopTest, StopsBetweenStepsAndGoesOnFromThere) {
 TEST_F(LoopTest, AStepWithoutABatchCounts) {
     Counting feeder(said, 1);
     feeder.bind(executor);
-    Loop loop(shares_of(0, 1, 0));
+    Loop loop(parts_of(0, 1, 0));
     auto skipping = hooks();
     skipping.executor = [&](std::int64_t step) { return step == 3 ? nullptr : &executor; };
     EXPECT_TRUE(loop.run_epoch(feeder, skipping));
@@ -134,7 +134,7 @@ TEST(LoopOfVirtualRanks, ComputesTheirBatchesAndUpdatesOnce) {
     std::vector<std::string> said;
     Counting feeder(said, 2);
     feeder.bind(executor);
-    Loop loop(shares_of(0, 1, 2));
+    Loop loop(parts_of(0, 1, 2));
     int batches = 0;
     loop.run_epoch(feeder, {.executor = [&](std::int64_t) { return &executor; },
                             .fed = {},
@@ -153,12 +153,12 @@ TEST(EndOfAnEpoch, ALossThatIsNoNumberIsAnError) {
     EXPECT_THROW(check_loss(INFINITY, 3, {}), Error);
 }
 
-TEST(TheSharesOfRanks, DivideTheGlobalBatch) {
-    EXPECT_EQ(shares_of(1, 3, 0).first, 1);
-    EXPECT_FALSE(shares_of(1, 3, 0).are_virtual);
-    EXPECT_EQ(shares_of(0, 2, 5).own + shares_of(1, 2, 5).own, 5);
-    EXPECT_EQ(shares_of(1, 2, 5).first, shares_of(0, 2, 5).own);
-    EXPECT_THROW(shares_of(0, 4, 3), UsageError);
+TEST(ThePartsOfRanks, DivideTheGlobalBatch) {
+    EXPECT_EQ(parts_of(1, 3, 0).first, 1);
+    EXPECT_FALSE(parts_of(1, 3, 0).are_virtual);
+    EXPECT_EQ(parts_of(0, 2, 5).own + parts_of(1, 2, 5).own, 5);
+    EXPECT_EQ(parts_of(1, 2, 5).first, parts_of(0, 2, 5).own);
+    EXPECT_THROW(parts_of(0, 4, 3), UsageError);
 }
 
 }  // namespace

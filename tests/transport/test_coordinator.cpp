@@ -100,8 +100,8 @@ TEST_F(CoordinatorTest, TellsEachAgentItsPartAndTheEnd) {
     auto options = node(2);
     options.accepted = [&](const Accepted& accepted) { part.set_value(accepted); };
     auto agent = started(options);
-    serve_until([&] { return coordinator_->here(2); });
-    EXPECT_FALSE(coordinator_->here(1));
+    serve_until([&] { return coordinator_->is_connected(2); });
+    EXPECT_FALSE(coordinator_->is_connected(1));
     EXPECT_EQ(coordinator_->join_request_of(2), options.request);
     EXPECT_EQ(coordinator_->peer_of(2), "127.0.0.1");
     const Accepted accepted{.node = 2, .nodes = 3, .first_rank = 8, .ranks = 4};
@@ -124,7 +124,7 @@ TEST_F(CoordinatorTest, RefusesWithTheReason) {
                 HasSubstr("refuses this node: it is an unauthenticated"));
     EXPECT_EQ(coordinator_->take_refusal(), "here (127.0.0.1): it is an unauthenticated");
     EXPECT_EQ(coordinator_->take_refusal(), std::nullopt);
-    EXPECT_FALSE(coordinator_->here(1));
+    EXPECT_FALSE(coordinator_->is_connected(1));
 }
 
 TEST_F(CoordinatorTest, AQuestionOfAnotherJobDisturbsNobody) {
@@ -146,7 +146,7 @@ TEST_F(CoordinatorTest, AQuestionOfAnotherJobDisturbsNobody) {
 
 TEST_F(CoordinatorTest, ANodeIsThereOnlyOnce) {
     auto first = started(node(1));
-    serve_until([&] { return coordinator_->here(1); });
+    serve_until([&] { return coordinator_->is_connected(1); });
     auto second = started(node(1));
     serve_to_the_end_of(second);
     EXPECT_THAT(tests::message_of([&] { second.get(); }), HasSubstr("node 1 is there already"));
@@ -160,7 +160,7 @@ TEST_F(CoordinatorTest, AnAgentWithAnotherKeyLearnsHowToCopyIt) {
     auto agent = started(node(1, other));
     serve_to_the_end_of(agent);
     EXPECT_THAT(tests::message_of([&] { agent.get(); }), HasSubstr("dtrain-launch key show"));
-    EXPECT_FALSE(coordinator_->here(1));
+    EXPECT_FALSE(coordinator_->is_connected(1));
 }
 
 TEST_F(CoordinatorTest, AnAgentLeavesWhenItMust) {
@@ -168,14 +168,14 @@ TEST_F(CoordinatorTest, AnAgentLeavesWhenItMust) {
     auto options = node(1);
     options.must_leave = [&] { return must_leave.load(); };
     auto agent = started(options);
-    serve_until([&] { return coordinator_->here(1); });
+    serve_until([&] { return coordinator_->is_connected(1); });
     coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
     coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
     must_leave = true;
     serve_to_the_end_of(agent);
     EXPECT_TRUE(agent.get().left);
     serve_until([&] { return coordinator_->lost().contains(1); });
-    EXPECT_FALSE(coordinator_->here(1));
+    EXPECT_FALSE(coordinator_->is_connected(1));
 }
 
 TEST_F(CoordinatorTest, AnAgentNeedsNoCoordinatorToLeave) {
@@ -187,7 +187,7 @@ TEST_F(CoordinatorTest, AnAgentNeedsNoCoordinatorToLeave) {
 
 TEST_F(CoordinatorTest, AnAgentThatLosesItsCoordinatorSaysSo) {
     auto agent = started(node(1));
-    serve_until([&] { return coordinator_->here(1); });
+    serve_until([&] { return coordinator_->is_connected(1); });
     std::promise<void> accepted;
     coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
     coordinator_->send(1, Heartbeat{});
@@ -199,9 +199,9 @@ TEST_F(CoordinatorTest, AnAgentThatLosesItsCoordinatorSaysSo) {
 
 TEST_F(CoordinatorTest, NodesGetOtherNumbers) {
     auto first = started(node(1));
-    serve_until([&] { return coordinator_->here(1); });
+    serve_until([&] { return coordinator_->is_connected(1); });
     coordinator_->renumber({0, 2});
-    EXPECT_FALSE(coordinator_->here(1));
+    EXPECT_FALSE(coordinator_->is_connected(1));
     EXPECT_EQ(coordinator_->join_request_of(2).wanted_node, 1);
     coordinator_->send(2, Accepted{.node = 2, .nodes = 3});
     coordinator_->end({});
@@ -238,7 +238,7 @@ TEST_F(CoordinatorTest, AnAgentIsAcceptedOnceWhereTheJobIsStartedAgain) {
     auto options = node(1);
     options.accepted = [&](const Accepted&) { ++welcomes; };
     auto agent = started(options);
-    serve_until([&] { return coordinator_->here(1); });
+    serve_until([&] { return coordinator_->is_connected(1); });
     for (int start = 0; start < 2; ++start) coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
     coordinator_->end({});
     EXPECT_EQ(agent.get().status, 0);
@@ -368,7 +368,7 @@ TEST_F(RemoteShellsTest, OneThatIsGoneIsToldNothing) {
 TEST_F(CoordinatorTest, ACommandThatIsNoDaemonIsNotRun) {
     coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
     auto agent = started(node(1));
-    serve_until([&] { return coordinator_->here(1); });
+    serve_until([&] { return coordinator_->is_connected(1); });
     coordinator_->send(1, Accepted{.node = 1, .nodes = 2});
     RemoteShell remote_shell(remote_shells());
     const auto proof = folder_ / "was-run";
@@ -430,7 +430,7 @@ class RemoteShellOfRawAgent : public CoordinatorTest {
         turned([&] { return agent_->open(); });
         agent_->say(JoinRequest{.host_name = "here", .wanted_node = 1});
         for (int run = 0; run < 2; ++run) coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
-        turned([&] { return coordinator_->here(1); });
+        turned([&] { return coordinator_->is_connected(1); });
         shell_.ask("b", "orted");
         turned([&] { return agent_->run().has_value(); });
     }
@@ -468,7 +468,7 @@ class UnreadMessages : public CoordinatorTest {
             return agent_.open();
         });
         agent_.say(JoinRequest{.host_name = "here", .wanted_node = 1});
-        serve_until([&] { return coordinator_->here(1); });
+        serve_until([&] { return coordinator_->is_connected(1); });
     }
     static std::string line(int number) {
         return std::string(1024UL * 1024, static_cast<char>('a' + number % 26));
@@ -485,7 +485,7 @@ class UnreadMessages : public CoordinatorTest {
 TEST_F(UnreadMessages, WaitForAnAgentThatReadsLate) {
     constexpr int count = 14;
     send_lines(count);
-    EXPECT_TRUE(coordinator_->here(1));
+    EXPECT_TRUE(coordinator_->is_connected(1));
     serve_until([&] {
         agent_.turn();
         return agent_.lines().size() == count;
@@ -506,7 +506,7 @@ TEST_F(CoordinatorTest, ARemoteShellLearnsThatItsNodeIsLost) {
     auto options = node(1);
     options.must_leave = [&] { return must_leave.load(); };
     auto agent = started(options);
-    serve_until([&] { return coordinator_->here(1); });
+    serve_until([&] { return coordinator_->is_connected(1); });
     must_leave = true;
     serve_until([&] { return coordinator_->lost().contains(1); });
     RemoteShell late(remote_shells());

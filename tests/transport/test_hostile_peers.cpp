@@ -124,7 +124,7 @@ TEST_F(HostilePeers, ACoordinatorServesItsOtherAgentsAndRemoteShells) {
         coordinator.reactor().wait(milliseconds(0));
         agent.reactor().wait(milliseconds(0));
     };
-    while (!coordinator.here(good)) serve();
+    while (!coordinator.is_connected(good)) serve();
     coordinator.begin_run({}, {"a", "b", "c"}, {"a", "b", "c"});
     coordinator.send(good, Accepted{.node = good, .nodes = 3});
 
@@ -150,12 +150,12 @@ TEST_F(HostilePeers, ACoordinatorServesItsOtherAgentsAndRemoteShells) {
             is_there = hostile->turn();
             serve();
         } while (is_there && !hostile->has_said_all());
-        if (coordinator.here(hostile_node)) ++heard_as_agents;
+        if (coordinator.is_connected(hostile_node)) ++heard_as_agents;
         if (!is_there) hostile.reset();
     }
     EXPECT_GT(connections, messages() / 100);
     EXPECT_GT(heard_as_agents, messages() / 100);
-    EXPECT_TRUE(coordinator.here(good));
+    EXPECT_TRUE(coordinator.is_connected(good));
     EXPECT_FALSE(coordinator.lost().contains(good));
     EXPECT_EQ(agent.lost(), "");
     coordinator.end({.status = 3, .text = "over"});

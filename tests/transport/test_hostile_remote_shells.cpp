@@ -148,7 +148,7 @@ class HostileRemoteShells : public testing::Test {
         make_nonblocking(agent_->fd());
         serve_until([&] { return agent_->open(); });
         agent_->send(JoinRequest{.host_name = "b"});
-        serve_until([&] { return coordinator_->here(1); });
+        serve_until([&] { return coordinator_->is_connected(1); });
     }
 
     std::string path() const { return (folder_ / "remote_shells").string(); }
@@ -230,7 +230,7 @@ TEST_F(HostileRemoteShells, AnythingThatIsSaidLeavesTheOthersServed) {
     }
     constexpr long allowed = 32L * 1024;
     EXPECT_LT(tests::resident_memory() - memory, allowed);
-    EXPECT_TRUE(coordinator_->here(1));
+    EXPECT_TRUE(coordinator_->is_connected(1));
     EXPECT_TRUE(coordinator_->lost().empty());
     EXPECT_GT(stops_, 0);  // some were understood
 }
@@ -357,7 +357,7 @@ TEST_F(HostileRemoteShells, ACommandThatIsTooLongForTheLinkCostsNoAgent) {
     ASSERT_NE(ended, nullptr);
     EXPECT_EQ(ended->status, 1);
     EXPECT_THAT(ended->reason, HasSubstr("too long"));
-    EXPECT_TRUE(coordinator_->here(1));
+    EXPECT_TRUE(coordinator_->is_connected(1));
     expect_that_an_agent_is_asked_and_heard();
 }
 

@@ -89,7 +89,7 @@ class TimeoutTest : public testing::Test {
     std::size_t agents_here() const {
         std::size_t count = 0;
         for (std::size_t node = 1; node <= agents_.size(); ++node)
-            count += coordinator_->here(static_cast<int>(node)) ? 1 : 0;
+            count += coordinator_->is_connected(static_cast<int>(node)) ? 1 : 0;
         return count;
     }
 
@@ -143,7 +143,7 @@ TEST_F(TimeoutTest, AnAgentThatSaysNothingIsLost) {
     now_ += max_silence / 2 + seconds(1);
     agents_.front()->reactor().serve();
     for (int round = 0; round < 100; ++round) coordinator_->reactor().serve();
-    EXPECT_TRUE(coordinator_->here(1));
+    EXPECT_TRUE(coordinator_->is_connected(1));
     EXPECT_EQ(coordinator_->lost().at(2), "it says nothing any more");
 }
 

@@ -23,7 +23,7 @@ TEST(Bind, RestrictsThisProcess) {
     for (const int cpu : {allowed.members().front(), allowed.members().back()}) {
         const auto one = CpuSet::range(cpu, cpu);
         EXPECT_EQ(in_child([&] {
-                      if (bind_here(one, {0}) != one) return 1;
+                      if (bind_this_thread(one, {0}) != one) return 1;
                       return cpus_in_proc() == one.to_string() ? 0 : 2;
                   }),
                   0);
@@ -34,14 +34,15 @@ TEST(Bind, RestrictsThisProcess) {
 TEST(Bind, TellsTheMaskThatTheKernelReallySet) {
     const auto allowed = CpuSet::of_this_thread();
     const auto beyond = allowed.members().back() + 1000;
-    EXPECT_EQ(
-        in_child([&] { return bind_here(allowed | CpuSet::range(beyond, beyond), {}) == allowed ? 0 : 1; }),
-        0);
+    EXPECT_EQ(in_child([&] {
+                  return bind_this_thread(allowed | CpuSet::range(beyond, beyond), {}) == allowed ? 0 : 1;
+              }),
+              0);
 }
 
 TEST(Bind, MemoryNodesThatAreNotThereDoNoHarm) {
     const auto allowed = CpuSet::of_this_thread();
-    EXPECT_EQ(in_child([&] { return bind_here(allowed, {0, 63, 500}) == allowed ? 0 : 1; }), 0);
+    EXPECT_EQ(in_child([&] { return bind_this_thread(allowed, {0, 63, 500}) == allowed ? 0 : 1; }), 0);
 }
 
 TEST(Bind, ProcessorsThatTheKernelDoesNotAllowAreNamed) {
@@ -49,7 +50,7 @@ TEST(Bind, ProcessorsThatTheKernelDoesNotAllowAreNamed) {
     for (const auto& cpus : {CpuSet::range(beyond, beyond + 1), CpuSet()})
         EXPECT_EQ(in_child([&] {
                       try {
-                          bind_here(cpus, {});
+                          bind_this_thread(cpus, {});
                           return 1;
                       } catch (const std::system_error& error) {
                           return std::string(error.what()).find(cpus.to_string()) == std::string::npos ? 2

@@ -57,29 +57,29 @@ class SlowEndTest : public testing::Test {
 
 TEST_F(SlowEndTest, NamesWhatIsLeftOnceASecondAfterSigkill) {
     const Tree tree(1);
-    EXPECT_EQ(slow_end.ms_to_telling(now), -1) << "nobody has asked the program to end";
-    EXPECT_EQ(slow_end.told(tree.guard(), now), "");
+    EXPECT_EQ(slow_end.ms_to_warning(now), -1) << "nobody has asked the program to end";
+    EXPECT_EQ(slow_end.warning(tree.guard(), now), "");
     slow_end.begin(10s, now);
     slow_end.begin(10s, now + 5s);
-    EXPECT_EQ(slow_end.ms_to_telling(now), 11'000);
-    EXPECT_EQ(slow_end.told(tree.guard(), now + 10'999ms), "");
-    const auto text = slow_end.told(tree.guard(), now + 11s);
+    EXPECT_EQ(slow_end.ms_to_warning(now), 11'000);
+    EXPECT_EQ(slow_end.warning(tree.guard(), now + 10'999ms), "");
+    const auto text = slow_end.warning(tree.guard(), now + 11s);
     EXPECT_THAT(text, StartsWith("process " + std::to_string(tree.below().at(0)) + " ("));
     EXPECT_THAT(text, HasSubstr(") has not ended 1 s after SIGKILL"));
-    EXPECT_EQ(slow_end.told(tree.guard(), now + 12s), "") << "once";
-    EXPECT_EQ(slow_end.ms_to_telling(now + 12s), -1);
+    EXPECT_EQ(slow_end.warning(tree.guard(), now + 12s), "") << "once";
+    EXPECT_EQ(slow_end.ms_to_warning(now + 12s), -1);
 }
 
 TEST_F(SlowEndTest, IsSilentIfNothingIsLeft) {
     const Tree tree(0);
     slow_end.begin(0s, now);
-    EXPECT_EQ(slow_end.told(tree.guard(), now + 1s), "");
+    EXPECT_EQ(slow_end.warning(tree.guard(), now + 1s), "");
 }
 
 TEST_F(SlowEndTest, CountsWhatIsLeft) {
     const Tree tree(5);
     slow_end.begin(0s, now);
-    EXPECT_THAT(slow_end.told(tree.guard(), now + 1s), testing::EndsWith("; and 2 more"));
+    EXPECT_THAT(slow_end.warning(tree.guard(), now + 1s), testing::EndsWith("; and 2 more"));
 }
 
 }  // namespace

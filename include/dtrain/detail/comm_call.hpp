@@ -20,7 +20,7 @@ enum class Operation : std::uint8_t {
     barrier,
     allreduce,
     reduce_scatter,
-    reduce_shares,
+    reduce_shards,
     all_gather,
     broadcast,
     all_to_all,
@@ -33,7 +33,7 @@ enum class Operation : std::uint8_t {
 };
 
 /// Receives bytes [first, first + sums.size()) of the reduced buffer.
-using UseShare = std::function<void(std::size_t first, std::span<std::byte> sums)>;
+using UseShard = std::function<void(std::size_t first, std::span<std::byte> sums)>;
 
 /// One call of a Communicator, passed to a backend. Operations that only move data count in bytes (uint8).
 struct Call {
@@ -50,7 +50,7 @@ struct Call {
     std::vector<std::size_t> receive_counts = {};  ///< all_to_allv: bytes from each rank
     std::chrono::duration<double> waited{};        ///< for a message, by waits whose time was over
     std::uint64_t ticket = 0;                      ///< of a message, in the log of operations
-    UseShare use = {};                             ///< reduce_shares
+    UseShard use = {};                             ///< reduce_shards
 
     std::size_t bytes() const { return count * size_of(element); }
 };

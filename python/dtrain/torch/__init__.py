@@ -18,15 +18,15 @@ import torch.distributed as dist
 
 from .._torch_records import answer_worker as _answer_worker
 from ._group import Group
-from ._ranks import communicator_of, place_in_store
+from ._ranks import communicator_of, store_prefix
 from ._rendezvous import register as _register_rendezvous
 
 __all__ = ["Group", "register"]
 
 
 def _create(options: Any, _backend_options: Any) -> Group:
-    place = place_in_store(str(options.group_id))
-    return Group(options.store, place, options.group_rank, options.group_size, communicator_of(options, place), options.timeout)
+    prefix = store_prefix(str(options.group_id))
+    return Group(options.store, prefix, options.group_rank, options.group_size, communicator_of(options, prefix), options.timeout)
 
 
 def register() -> None:

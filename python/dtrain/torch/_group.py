@@ -17,7 +17,7 @@ from .._library import library
 from .._source import note_source
 from ._monitored import monitored_barrier
 from ._sparse import all_reduce_sparse
-from ._tensors import (REDUCIBLE, apart, bytes_of, check_alike, check_is_here, check_root, check_same_layout, check_same_type, combined,
+from ._tensors import (REDUCIBLE, apart, bytes_of, check_alike, check_on_cpu, check_root, check_same_layout, check_same_type, combined,
                        copying_back, in_memory, in_one_piece, joined, only, overlap, reduction_of, split, type_and_reduction)
 from ._works import TURN, WORKS_LAST, UnderWay, completed, finish_all, keep_for_ever, under_way
 
@@ -69,10 +69,10 @@ def _splits(sizes: Sequence[int], tensor: torch.Tensor, ranks: int, what: str) -
 class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without types of its own
     """Ranks that exchange tensors in host memory."""
 
-    def __init__(self, store: Any, place: str, rank: int, size: int, communicator: int, timeout: timedelta):
-        """@param place where this group writes in the store"""
+    def __init__(self, store: Any, prefix: str, rank: int, size: int, communicator: int, timeout: timedelta):
+        """@param prefix where this group writes in the store"""
         super().__init__(store, rank, size)
-        self._store, self._place = store, place
+        self._store, self._prefix = store, prefix
         self._rank = rank
         self._ranks = size
         self._handle = communicator
@@ -285,7 +285,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         if len(all_of_them) == 1:
             return self._all_reduce(all_of_them, operation, opts, what)
         for tensor in all_of_them:
-            check_is_here(tensor, what)
+            check_on_cpu(tensor, what)
         reduction = reduction_of(operation, what)
         total = combined(all_of_them, reduction, what)
         kind, how = type_and_reduction(total, reduction, what)
@@ -330,7 +330,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         tensor = only(tensors, "reduce")
         operation = getattr(opts, "reduceOp", ReduceOp.SUM) if op is None else op
         kind, how = type_and_reduction(tensor, reduction_of(operation, "reduce"), "reduce")
-        check_is_here(tensor, "reduce")
+        check_on_cpu(tensor, "reduce")
         if root == self._rank:
             memory = in_memory(tensor, "reduce")
             finish = copying_back((tensor, memory))
@@ -359,7 +359,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         mine = in_memory(inputs[0], what)
         all_of_them = list(outputs[0])
         for tensor in all_of_them:
-            check_is_here(tensor, what)
+            check_on_cpu(tensor, what)
         self._check_own(all_of_them, mine, what)
         lengths = [bytes_of(tensor) for tensor in all_of_them]
         address, finish, target = in_one_piece(all_of_them), None, None
@@ -448,7 +448,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
         output = only(outputs, what, "output ")
         blocks = self._for_each_rank(inputs, output.dtype, what, "input")
         for block in blocks:
-            check_is_here(block, what)
+            check_on_cpu(block, what)
         _check_equal(what, output.numel(), blocks[self._rank].numel(), "the output is as long as the tensor of this rank in "
                      "the list")
         operation = getattr(opts, "reduceOp", ReduceOp.SUM if opts is None else opts)
@@ -524,7 +524,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
                 raise UsageError(f"{what}: a list has {len(tensors)} tensors, and the group has {self._ranks} ranks")
             check_same_type(tensors, inputs[0].dtype, what)
             for tensor in tensors:
-                check_is_here(tensor, what)
+                check_on_cpu(tensor, what)
         mine = joined(inputs)
         target = torch.empty(sum(tensor.numel() for tensor in outputs), dtype=mine.dtype)
         call = (self._library.all_to_all_uneven, (mine.data_ptr(), _sizes([bytes_of(tensor) for tensor in inputs]),
@@ -598,7 +598,7 @@ class Group(ProcessGroup):  # type: ignore[misc]  # torch declares it without ty
     def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool = False) -> None:
         """A barrier that names the ranks that do not come within the timeout."""
         self._monitored += 1
-        monitored_barrier(self._store, f"{self._place}/monitored/{self._monitored}", self._rank, self._ranks, timeout, wait_all_ranks)
+        monitored_barrier(self._store, f"{self._prefix}/monitored/{self._monitored}", self._rank, self._ranks, timeout, wait_all_ranks)
 
     monitoredBarrier = monitored_barrier
 

@@ -23,7 +23,7 @@ def _came(store: Any, key: str, seconds: float) -> bool:
     return bool(store.check([key]))
 
 
-def _late_ranks(store: Any, place: str, size: int, limit: float, wait_all_ranks: bool) -> str:
+def _late_ranks(store: Any, prefix: str, size: int, limit: float, wait_all_ranks: bool) -> str:
     """On rank 0: "" once all have come, or what is wrong."""
     end = time.monotonic() + limit
     milliseconds = round(limit * 1000)
@@ -32,7 +32,7 @@ def _late_ranks(store: Any, place: str, size: int, limit: float, wait_all_ranks:
         left = end - time.monotonic()
         if left <= 0 and not wait_all_ranks:
             return f"Rank 0 timed out in monitoredBarrier after {milliseconds} ms; it had yet to wait for rank {rank}"
-        if not _came(store, f"{place}/{rank}", left):
+        if not _came(store, f"{prefix}/{rank}", left):
             late.append(rank)
             if not wait_all_ranks:
                 break
@@ -42,19 +42,19 @@ def _late_ranks(store: Any, place: str, size: int, limit: float, wait_all_ranks:
     return f"{names} failed to pass monitoredBarrier in {milliseconds} ms"
 
 
-def monitored_barrier(store: Any, place: str, rank: int, size: int, timeout: timedelta, wait_all_ranks: bool) -> None:
-    """Returns when all ranks have come. @param place what this barrier writes in the store is called, on all ranks the same
+def monitored_barrier(store: Any, prefix: str, rank: int, size: int, timeout: timedelta, wait_all_ranks: bool) -> None:
+    """Returns when all ranks have come. @param prefix what this barrier writes in the store is called, on all ranks the same
     @throws RuntimeError on rank 0 with the first rank that does not come in time, or with all of them; on others with what
     rank 0 said"""
     limit = timeout.total_seconds()
-    answer = f"{place}/answer"
+    answer = f"{prefix}/answer"
     if rank == 0:
-        wrong = _late_ranks(store, place, size, limit, wait_all_ranks)
+        wrong = _late_ranks(store, prefix, size, limit, wait_all_ranks)
         store.set(answer, wrong or _PASSED)
         if wrong:
             raise RuntimeError(f"[Rank 0]: {wrong}")
         return
-    store.set(f"{place}/{rank}", "")
+    store.set(f"{prefix}/{rank}", "")
     said = store.get(answer).decode() if _came(store, answer, limit) else "it did not answer in time"
     if said != _PASSED:
         raise RuntimeError(f"Rank {rank} successfully reached monitoredBarrier, but received errors while waiting for send/recv "

@@ -61,25 +61,25 @@ def answer_to(reports: List[Dict[str, Any]], name: str) -> Dict[str, str]:
     return {"name": name}
 
 
-def place_in_store(group: str) -> str:
+def store_prefix(group: str) -> str:
     """Where the ranks of a group write this time: groups that are made anew have the same name. Once for each group."""
     _meetings[group] = _meetings.get(group, 0) + 1
     return f"dtrain/{_meetings[group]}"
 
 
-def _met_through(store: Any, place: str, rank: int, size: int, timeout: float) -> int:
+def _met_through(store: Any, prefix: str, rank: int, size: int, timeout: float) -> int:
     """A communicator of ranks of one node, which is named in torch's store."""
     mine = {"memory": _memory_of_node(), "node": platform.node(), "version": library().version}
     if rank == 0:
-        reports = [mine] + [json.loads(store.get(f"{place}/{other}")) for other in range(1, size)]
+        reports = [mine] + [json.loads(store.get(f"{prefix}/{other}")) for other in range(1, size)]
         name = ctypes.create_string_buffer(_NAME_BYTES)
         if library().node_comm_name(name, _NAME_BYTES):
             library().raise_last_error()
         answer = answer_to(reports, name.value.decode())
-        store.set(f"{place}/answer", json.dumps(answer))
+        store.set(f"{prefix}/answer", json.dumps(answer))
     else:
-        store.set(f"{place}/{rank}", json.dumps(mine))
-        answer = json.loads(store.get(f"{place}/answer"))
+        store.set(f"{prefix}/{rank}", json.dumps(mine))
+        answer = json.loads(store.get(f"{prefix}/answer"))
     if "error" in answer:
         raise UsageError(f"init_process_group(\"dtrain\"): {answer['error']}")
     handle = c_int()
@@ -88,7 +88,7 @@ def _met_through(store: Any, place: str, rank: int, size: int, timeout: float) -
     return handle.value
 
 
-def _ranks_of_job(store: Any, place: str, rank: int, size: int) -> List[int]:
+def _ranks_of_job(store: Any, prefix: str, rank: int, size: int) -> List[int]:
     """By rank of the default group: the rank of the job."""
     world = _session.world()
     mine = world.rank
@@ -97,27 +97,27 @@ def _ranks_of_job(store: Any, place: str, rank: int, size: int) -> List[int]:
         for job_rank, torch_rank in enumerate(world.all_gather_object(rank)):
             by_rank[torch_rank] = job_rank
         return by_rank
-    store.set(f"{place}/{rank}", str(mine))
-    return [mine if other == rank else int(store.get(f"{place}/{other}")) for other in range(size)]
+    store.set(f"{prefix}/{rank}", str(mine))
+    return [mine if other == rank else int(store.get(f"{prefix}/{other}")) for other in range(size)]
 
 
-def communicator_of(options: Any, place: str) -> int:
+def communicator_of(options: Any, prefix: str) -> int:
     """The communicator (dtrain_comm) of a group. Collective over the group.
-    @param options torch's _DistributedBackendOptions @param place place_in_store()"""
+    @param options torch's _DistributedBackendOptions @param prefix store_prefix()"""
     global _job_ranks, _store  # pylint: disable=global-statement
     rank, size, store = options.group_rank, options.group_size, options.store
     timeout = options.timeout.total_seconds()
     if not options.global_ranks_in_group:
         _store = store
     if not started_by_mpi():
-        return _met_through(store, place, rank, size, timeout)
+        return _met_through(store, prefix, rank, size, timeout)
     world = _session.world()
     if size > world.size:
         raise UsageError(f"init_process_group(\"dtrain\"): the group has {size} ranks, and the job has {world.size}: start it "
                          f"with -n {size}, or leave world_size and rank to the launcher")
     members = list(options.global_ranks_in_group)
     if not members or _job_ranks is None:
-        _job_ranks = _ranks_of_job(store, place, rank, size)
+        _job_ranks = _ranks_of_job(store, prefix, rank, size)
         ranks = _job_ranks
     else:
         ranks = [_job_ranks[member] for member in members]

@@ -21,8 +21,8 @@ def all_reduce_sparse(tensors: Sequence[Any], reduction: int, ranks: int, gather
                          "SUM; use to_dense() for others")
     mine = sum(tensors[1:], tensors[0]).coalesce()
     entries = [int(count) for count in gather(torch.tensor([mine._nnz()]), [1] * ranks)]  # pylint: disable=protected-access
-    places = torch.cat(gather(mine.indices().t().contiguous(), entries))
+    indices = torch.cat(gather(mine.indices().t().contiguous(), entries))
     values = torch.cat(gather(mine.values().contiguous(), entries))
-    total = torch.sparse_coo_tensor(places.t(), values, mine.size()).coalesce()
+    total = torch.sparse_coo_tensor(indices.t(), values, mine.size()).coalesce()
     for tensor in tensors:
         tensor.copy_(total / ranks if reduction == AVERAGE else total)

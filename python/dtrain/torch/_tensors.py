@@ -57,7 +57,7 @@ def type_and_reduction(tensor: torch.Tensor, reduction: int, what: str) -> Tuple
                      "float or int of at least 8 bits first")
 
 
-def check_is_here(tensor: Any, what: str) -> None:
+def check_on_cpu(tensor: Any, what: str) -> None:
     """Only strided tensors in host memory."""
     if not tensor.is_cpu:
         raise UsageError(f"{what}: the tensor is on {tensor.device}, and the back end dtrain moves tensors in host memory: use "
@@ -70,7 +70,7 @@ def check_is_here(tensor: Any, what: str) -> None:
 def in_memory(tensor: torch.Tensor, what: str) -> torch.Tensor:
     """The tensor, or a copy of it with elements that follow one another in memory; where that is written, copying_back()
     brings it into the tensor."""
-    check_is_here(tensor, what)
+    check_on_cpu(tensor, what)
     return tensor if tensor.is_contiguous() else tensor.contiguous()
 
 
@@ -180,7 +180,7 @@ def only(tensors: Any, what: str, which: str = "") -> Any:
 
 def split(buffer: torch.Tensor, into: List[torch.Tensor]) -> None:
     """Copies the elements of a buffer, in order, into the tensors."""
-    place = 0
+    offset = 0
     for tensor in into:
-        tensor.copy_(buffer[place:place + tensor.numel()].view(tensor.shape))
-        place += tensor.numel()
+        tensor.copy_(buffer[offset:offset + tensor.numel()].view(tensor.shape))
+        offset += tensor.numel()

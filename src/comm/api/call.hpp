@@ -9,7 +9,7 @@ namespace dtrain::comm {
 
 using detail::Call;
 using detail::Operation;
-using detail::UseShare;
+using detail::UseShard;
 
 /// Call::peer of receive_any.
 inline constexpr int any_rank = -1;

@@ -156,9 +156,9 @@ Request Communicator::start_from_any(std::span<std::byte> in, int& from, int tag
                   .from = &from});
 }
 
-Communicator::Share Communicator::share_of_bytes(std::size_t bytes, std::size_t element) const {
-    const auto share = comm::share_of(bytes, backend_->node_rank(), backend_->node_size());
-    return {share.first / element, share.bytes / element};
+Communicator::Shard Communicator::shard_of_bytes(std::size_t bytes, std::size_t element) const {
+    const auto shard = comm::shard_of(bytes, backend_->node_rank(), backend_->node_size());
+    return {shard.first / element, shard.bytes / element};
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {

@@ -49,7 +49,7 @@ class LocalBackend final : public CommunicatorBackend {
             case Operation::all_to_allv:
                 if (call.bytes() > 0) std::memmove(call.receive, call.send, call.bytes());
                 return {};
-            case Operation::reduce_shares:
+            case Operation::reduce_shards:
                 if (call.bytes() > 0) call.use(0, {call.receive, call.bytes()});
                 return {};
             case Operation::send:

@@ -11,7 +11,7 @@ namespace dtrain::comm {
 
 /// "allreduce": the name of the Communicator's function.
 constexpr std::string_view name_of(Operation operation) {
-    constexpr std::string_view names[] = {"barrier",    "allreduce", "reduce_scatter",    "reduce_shares",
+    constexpr std::string_view names[] = {"barrier",    "allreduce", "reduce_scatter",    "reduce_shards",
                                           "all_gather", "broadcast", "all_to_all",        "all_to_allv",
                                           "send",       "receive",   "nccl_communicator", "receive_any",
                                           "subset"};

@@ -12,7 +12,7 @@
 
 namespace dtrain::comm {
 
-/// Number of CPU cores for a rank alone: an equal share of those that it may use among the ranks of its node
+/// Number of CPU cores for a rank alone: an equal part of those that it may use among the ranks of its node
 /// that may use any of them too; at least 1. Pure. @param of_node the cores that each rank of the node may
 /// use
 int own_processors(const std::vector<CpuSet>& of_node, std::size_t rank);

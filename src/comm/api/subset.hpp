@@ -29,7 +29,7 @@ struct SubsetPlan {
 SubsetPlan subset_plan(std::span<const int> ranks, int tag);
 
 /// The first rank of the list whose plan is not that of the list's first rank; no_rank: there is none. Pure.
-/// @param plans by place in the list
+/// @param plans by position in the list
 int differing_rank(std::span<const int> ranks, std::span<const SubsetPlan> plans);
 inline constexpr int no_rank = -1;
 

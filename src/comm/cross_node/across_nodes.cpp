@@ -58,8 +58,8 @@ Task allreduce(OperationQueue& queue, const Call& call, std::uint64_t number) {
     if (call.reduction == Reduction::average) divide(wide.receive, wide, queue.size);
     if (wide.element != call.element)
         convert(wide.element, buffer.data(), call.element, call.receive, call.count);
-    if (call.operation != Operation::reduce_shares) co_return;
-    use_share(queue, call);
+    if (call.operation != Operation::reduce_shards) co_return;
+    use_shard(queue, call);
     queue.board.step();
     co_await all_steps(queue);
 }
@@ -127,7 +127,7 @@ Task barrier(OperationQueue& queue) {
 }  // namespace
 
 Task across_nodes(OperationQueue& queue, Call call, std::uint64_t number) {
-    if (call.operation == Operation::allreduce || call.operation == Operation::reduce_shares) {
+    if (call.operation == Operation::allreduce || call.operation == Operation::reduce_shards) {
         co_await allreduce(queue, call, number);
         co_return;
     }

@@ -65,12 +65,12 @@ Task reduce_by_doubling(OperationQueue& queue, std::byte* buffer, std::size_t by
         co_await swap(queue, {}, {arrived.data(), bytes, first_rank(queue, node - 1)});
         add(buffer, arrived.data(), true, bytes, loop);
     }
-    const int place = node < paired ? node / 2 : node - paired / 2;
+    const int position = node < paired ? node / 2 : node - paired / 2;
     for (int distance = 1; distance < twice; distance *= 2) {
-        const int other = place ^ distance;
+        const int other = position ^ distance;
         const int partner = first_rank(queue, other < paired / 2 ? 2 * other + 1 : other + paired / 2);
         co_await swap(queue, {buffer, bytes, partner}, {arrived.data(), bytes, partner});
-        add(buffer, arrived.data(), other < place, bytes, loop);
+        add(buffer, arrived.data(), other < position, bytes, loop);
     }
     if (node < paired) co_await swap(queue, {buffer, bytes, first_rank(queue, node - 1)}, {});
 }
@@ -80,11 +80,11 @@ Task reduce_by_ring(OperationQueue& queue, std::byte* buffer, std::size_t bytes,
     const int node = queue.map.node;
     const int next = first_rank(queue, (node + 1) % nodes);
     const int previous = first_rank(queue, (node + nodes - 1) % nodes);
-    std::vector<std::byte> arrived(share_of(std::min(bytes, max_round), 0, nodes).bytes);
+    std::vector<std::byte> arrived(shard_of(std::min(bytes, max_round), 0, nodes).bytes);
     for (std::size_t first = 0; first < bytes; first += max_round) {
         auto* const round = buffer + first;
         const auto length = std::min(max_round, bytes - first);
-        const auto part = [&](int number) { return share_of(length, (number + 2 * nodes) % nodes, nodes); };
+        const auto part = [&](int number) { return shard_of(length, (number + 2 * nodes) % nodes, nodes); };
         for (int step = 0; step < nodes - 1; ++step) {
             const auto out = part(node - step);
             const auto in = part(node - step - 1);

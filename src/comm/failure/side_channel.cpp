@@ -79,7 +79,7 @@ bool SideChannel::hears_alarm() {
     return !heard_.empty();
 }
 
-void SideChannel::tell(const NodeMap& map, const std::vector<std::uint64_t>& board) const {
+void SideChannel::send(const NodeMap& map, const std::vector<std::uint64_t>& board) const {
     // Short messages are sent without further MPI calls; as nobody waits for them, their memory is kept.
     static std::list<std::vector<std::uint64_t>> sent;
     auto& message = sent.emplace_back(board);
@@ -98,7 +98,7 @@ std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoar
                                               std::uint64_t number) {
     const bool speaks = board.raise_alarm(number);
     if (communicator_ != MPI_COMM_NULL) {
-        if (speaks) tell(map, written(board));
+        if (speaks) send(map, written(board));
         const auto end = std::chrono::steady_clock::now() + answers_within;
         while (std::chrono::steady_clock::now() < end) {
             hears_alarm();
@@ -111,16 +111,16 @@ std::vector<MissingRank> SideChannel::missing(const NodeMap& map, const NodeBoar
     std::vector<MissingRank> behind;  // used only if no rank is away: these may wait for those
     for (int node = 0; node < map.nodes(); ++node) {
         const auto& ranks = map.ranks_of[static_cast<std::size_t>(node)];
-        const auto there = heard_.find(node);
-        if (there == heard_.end()) {
+        const auto found = heard_.find(node);
+        if (found == heard_.end()) {
             for (const int rank : ranks) away.push_back({rank, "did not answer"});
             continue;
         }
         std::uint64_t max_steps = 0;
         for (std::size_t i = 0; i < ranks.size(); ++i)
-            max_steps = std::max(max_steps, read(there->second, i).steps);
+            max_steps = std::max(max_steps, read(found->second, i).steps);
         for (std::size_t i = 0; i < ranks.size(); ++i) {
-            const auto at = read(there->second, i);
+            const auto at = read(found->second, i);
             if (is_away(at, number))
                 away.push_back({ranks[i], why_missing(at, number)});
             else if (at.finished < number && at.steps < max_steps)

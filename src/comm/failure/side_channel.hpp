@@ -46,7 +46,7 @@ class SideChannel {
 
   private:
     using Boards = std::map<int, std::vector<std::uint64_t>>;  // by node: the numbers of its ranks
-    void tell(const NodeMap& map, const std::vector<std::uint64_t>& board) const;
+    void send(const NodeMap& map, const std::vector<std::uint64_t>& board) const;
 
     MPI_Comm communicator_ = MPI_COMM_NULL;
     Boards heard_;

@@ -92,11 +92,11 @@ RankError StartMark::error_after(std::chrono::duration<double> waited) const {
 
 StartWatch::StartWatch(const Environment& environment, std::chrono::seconds deadline) {
     static const StartMark mark(environment);  // one per process, never removed: others may still be starting
-    const auto told = environment.get_int("DTRAIN_MPI_START_TIMEOUT");
-    if (told) deadline = std::chrono::seconds(*told);
+    const auto given = environment.get_int("DTRAIN_MPI_START_TIMEOUT");
+    if (given) deadline = std::chrono::seconds(*given);
     if (deadline.count() == 0) return;
     thread_ = signal_free_thread<std::jthread>(
-        [limit = told ? deadline : std::max(deadline, min_deadline)](const std::stop_token& started) {
+        [limit = given ? deadline : std::max(deadline, min_deadline)](const std::stop_token& started) {
             std::mutex mutex;
             std::unique_lock lock(mutex);
             std::condition_variable_any changes;

@@ -85,12 +85,12 @@ Mailbox::Handle Mailbox::receive(int from, int tag, std::span<std::byte> message
         wanting_.push_back(handle);
         return handle;
     }
-    const auto message_there = std::move(*first);
+    const auto arrived = std::move(*first);
     of_rank->erase(first);
-    if (message_there.head.kind == static_cast<std::uint32_t>(Kind::offer)) {
-        take_offer(handle, operation.peer, message_there.head);
-    } else if (!refuse_other_length(operation, operation.peer, message_there.content.size())) {
-        std::ranges::copy(message_there.content, message.begin());
+    if (arrived.head.kind == static_cast<std::uint32_t>(Kind::offer)) {
+        take_offer(handle, operation.peer, arrived.head);
+    } else if (!refuse_other_length(operation, operation.peer, arrived.content.size())) {
+        std::ranges::copy(arrived.content, message.begin());
         operation.is_complete = true;
     }
     return handle;

@@ -80,29 +80,30 @@ bool SharedMessages::cut(std::size_t size) {
     return true;
 }
 
-std::optional<SharedMessages::Place> SharedMessages::place_for(int to, const MessageBytes& content) const {
+std::optional<SharedMessages::Location> SharedMessages::location_for(int to,
+                                                                     const MessageBytes& content) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(own_->bytes().data());
     const auto message = reinterpret_cast<std::uintptr_t>(content.bytes().data());
-    const bool is_here = message >= begin && message - begin < own_->bytes().size();
-    if (!is_here || segments_[static_cast<std::size_t>(to)] == nullptr) return std::nullopt;
-    return Place{message - begin, content.size()};
+    const bool is_in_segment = message >= begin && message - begin < own_->bytes().size();
+    if (!is_in_segment || segments_[static_cast<std::size_t>(to)] == nullptr) return std::nullopt;
+    return Location{message - begin, content.size()};
 }
 
-MessageBytes SharedMessages::message(int from, const Place& place) const {
+MessageBytes SharedMessages::message(int from, const Location& location) const {
     const auto& segment = segments_[static_cast<std::size_t>(from)];
     const auto room = segment == nullptr ? 0 : segment->bytes().size();
     const auto refuse = [&] {
         throw Error(
             fmt::format("rank {} says that a message of {} bytes lies at {} of its {} bytes of memory", from,
-                        place.size, place.offset, room));
+                        location.size, location.offset, room));
     };
-    if (place.offset < sizeof(Block) || place.offset > room || place.size > room - place.offset ||
-        place.offset % alignof(Block) != 0)
+    if (location.offset < sizeof(Block) || location.offset > room || location.size > room - location.offset ||
+        location.offset % alignof(Block) != 0)
         refuse();
     auto* block =
-        std::launder(reinterpret_cast<Block*>(segment->bytes().data() + place.offset - sizeof(Block)));
+        std::launder(reinterpret_cast<Block*>(segment->bytes().data() + location.offset - sizeof(Block)));
     if (block->lent_to.load(std::memory_order_acquire) != LentTo::reader) refuse();
-    return {{block->message(), place.size, &block->lent_to, segment}, place.size};
+    return {{block->message(), location.size, &block->lent_to, segment}, location.size};
 }
 
 }  // namespace dtrain::comm

@@ -23,7 +23,7 @@ namespace dtrain::comm {
 class SharedMessages {
   public:
     /// Location of a message within a segment.
-    struct Place {
+    struct Location {
         std::uint64_t offset = 0;
         std::uint64_t size = 0;
     };
@@ -44,10 +44,10 @@ class SharedMessages {
     std::optional<MessageBytes> memory(std::size_t bytes);
 
     /// The location of a message for this rank; none if the rank cannot access it.
-    std::optional<Place> place_for(int to, const MessageBytes& content) const;
+    std::optional<Location> location_for(int to, const MessageBytes& content) const;
 
     /// The message that rank `from` left there, which then belongs to the caller.
-    MessageBytes message(int from, const Place& place) const;
+    MessageBytes message(int from, const Location& location) const;
 
     /// Bytes of the segment that have been cut into blocks so far.
     std::size_t bytes() const { return cut_; }

@@ -30,7 +30,7 @@ constexpr std::size_t short_message = 512;
 // Polling without result may cost a rank of a crowded machine its processor.
 constexpr int messages_between_turns = 8;
 constexpr int message_tag = 0;
-constexpr int place_tag = 1;  // location of a message in shared memory of the node
+constexpr int location_tag = 1;  // location of a message in shared memory of the node
 
 class MpiTransport final : public TransportInTurn {
   public:
@@ -48,12 +48,12 @@ class MpiTransport final : public TransportInTurn {
 
     void send(int to, MessageBytes&& content) override {
         check_length(content, max_message_bytes);
-        const auto place = shared_ == nullptr ? std::nullopt : shared_->place_for(to, content);
-        if (!place) return send_bytes(to, message_tag, std::move(content));
-        auto message = Transport::memory(sizeof(*place));
-        std::memcpy(message.data(), &*place, sizeof(*place));
+        const auto location = shared_ == nullptr ? std::nullopt : shared_->location_for(to, content);
+        if (!location) return send_bytes(to, message_tag, std::move(content));
+        auto message = Transport::memory(sizeof(*location));
+        std::memcpy(message.data(), &*location, sizeof(*location));
         std::move(content).leave_to_reader();
-        send_bytes(to, place_tag, std::move(message));
+        send_bytes(to, location_tag, std::move(message));
     }
 
     MessageBytes memory(std::size_t bytes) override {
@@ -89,10 +89,10 @@ class MpiTransport final : public TransportInTurn {
                           &status),
               "MPI_Improbe");
         if (arrived == 0) return std::nullopt;
-        if (status.MPI_TAG == place_tag) {
-            SharedMessages::Place place;
-            check(MPI_Mrecv(&place, sizeof(place), MPI_BYTE, &matched, MPI_STATUS_IGNORE), "MPI_Mrecv");
-            return Message{status.MPI_SOURCE, shared_->message(status.MPI_SOURCE, place)};
+        if (status.MPI_TAG == location_tag) {
+            SharedMessages::Location location;
+            check(MPI_Mrecv(&location, sizeof(location), MPI_BYTE, &matched, MPI_STATUS_IGNORE), "MPI_Mrecv");
+            return Message{status.MPI_SOURCE, shared_->message(status.MPI_SOURCE, location)};
         }
         int bytes = 0;
         check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");

@@ -78,7 +78,7 @@ OperationQueue::OperationQueue(QueueOnNode ranks, std::chrono::seconds deadline)
       world_ranks_(std::move(ranks.job_ranks)),
       why_gone_(std::move(ranks.why_gone)),
       has_left_(std::move(ranks.has_left)),
-      tell_given_up_(std::move(ranks.note_given_up)),
+      note_given_up_(std::move(ranks.note_given_up)),
       progress_messages_(std::move(ranks.progress_messages)),
       crowded_(is_crowded(ranks.peers)),
       deadline_(deadline),
@@ -279,7 +279,7 @@ bool OperationQueue::have_ranks_gone() {
 
 void OperationQueue::note_given_up() {
     is_intact_ = false;
-    if (tell_given_up_) tell_given_up_();
+    if (note_given_up_) note_given_up_();
     if (communicator != MPI_COMM_NULL || mpi_is_running()) note_broken();
 }
 

@@ -159,7 +159,7 @@ class OperationQueue {
     std::vector<int> world_ranks_;  // by rank of this communicator: its number in the job
     std::function<std::optional<std::string>(int rank)> why_gone_;
     std::function<bool(int rank)> has_left_;
-    std::function<void()> tell_given_up_;
+    std::function<void()> note_given_up_;
     std::function<bool()> progress_messages_;
     Backoff::Clock::time_point next_look_{};  // for ranks that have gone
     bool is_intact_ = true;

@@ -43,7 +43,7 @@ trace::OperationKind kind_of(Operation operation) {
 
 bool reduces(Operation operation) {
     return operation == Operation::allreduce || operation == Operation::reduce_scatter ||
-           operation == Operation::reduce_shares;
+           operation == Operation::reduce_shards;
 }
 
 bool has_peer(Operation operation) {

@@ -25,8 +25,8 @@ bool is_exchange(const Call& call) {
 }
 
 void refuse_what_nccl_has_not(const Call& call) {
-    if (call.operation == Operation::reduce_shares)
-        throw NcclError("NCCL has no reduce_shares: take reduce_scatter, or the communicator over MPI");
+    if (call.operation == Operation::reduce_shards)
+        throw NcclError("NCCL has no reduce_shards: take reduce_scatter, or the communicator over MPI");
     if (combines_bits(call.reduction))
         throw NcclError(
             fmt::format("{} ({}) of memory of the GPU: NCCL does not combine bits; take the "
@@ -188,13 +188,13 @@ class NcclBackend final : public CommunicatorBackend {
 
   private:
     bool is_on_host(const Call& call) const {
-        const auto out = port_->place_of(call.send);
-        const auto in = port_->place_of(call.receive);
-        if (out == MemoryPlace::other_gpu || in == MemoryPlace::other_gpu)
+        const auto out = port_->location_of(call.send);
+        const auto in = port_->location_of(call.receive);
+        if (out == MemoryLocation::other_gpu || in == MemoryLocation::other_gpu)
             throw NcclError(fmt::format("{} of memory of another GPU than the communicator's ({})",
                                         comm::name_of(call.operation), port_->describe()));
-        const bool some_on_host = out == MemoryPlace::host || in == MemoryPlace::host;
-        if (some_on_host && (out == MemoryPlace::this_gpu || in == MemoryPlace::this_gpu))
+        const bool some_on_host = out == MemoryLocation::host || in == MemoryLocation::host;
+        if (some_on_host && (out == MemoryLocation::this_gpu || in == MemoryLocation::this_gpu))
             throw NcclError(
                 fmt::format("{} between memory of the host and of the GPU: both must be on one side",
                             comm::name_of(call.operation)));

@@ -41,7 +41,7 @@ class GpuPort final : public NcclPort {
   public:
     GpuPort(const NcclPortOptions& options, std::vector<NcclUniqueId> ids)
         : options_(options), ids_(std::move(ids)), compute_(static_cast<cudaStream_t>(options.stream)) {
-        const OnDevice here(options_.device);
+        const OnDevice on_device(options_.device);
         int min = 0;
         int greatest = 0;
         check(cudaDeviceGetStreamPriorityRange(&min, &greatest), "cudaDeviceGetStreamPriorityRange");
@@ -64,7 +64,7 @@ class GpuPort final : public NcclPort {
     }
 
     NcclAnswer join() override {
-        const OnDevice here(options_.device);
+        const OnDevice on_device(options_.device);
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
 #if DTRAIN_NCCL_NAMES
@@ -85,7 +85,7 @@ class GpuPort final : public NcclPort {
     }
 
     NcclAnswer issue(std::span<const Call> calls) override {
-        const OnDevice here(options_.device);
+        const OnDevice on_device(options_.device);
         before_ = mark_of(compute_);
         auto follows =
             mark_error_ != cudaSuccess ? answer_of(mark_error_, "cudaEventRecord") : follow(marks_[before_]);
@@ -137,14 +137,14 @@ class GpuPort final : public NcclPort {
 
     // A stream that waits for a captured stream is captured with it.
     NcclAnswer fork(const Call& call) override {
-        const OnDevice here(options_.device);
+        const OnDevice on_device(options_.device);
         const auto recorded = answer_of(cudaEventRecord(ready_, compute_), "cudaEventRecord");
         const auto follows = recorded.state == NcclState::done ? follow(ready_) : recorded;
         return follows.state == NcclState::done ? issue_one(call) : follows;
     }
 
     std::size_t forked() override {
-        const OnDevice here(options_.device);
+        const OnDevice on_device(options_.device);
         cudaEvent_t event = nullptr;
         check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
         forked_.push_back(event);
@@ -153,7 +153,7 @@ class GpuPort final : public NcclPort {
     }
 
     void join(std::size_t forked) override {
-        const OnDevice here(options_.device);
+        const OnDevice on_device(options_.device);
         check(cudaStreamWaitEvent(compute_, forked_.at(forked), 0), "cudaStreamWaitEvent");
     }
 
@@ -175,20 +175,20 @@ class GpuPort final : public NcclPort {
         };
     }
 
-    MemoryPlace place_of(const void* memory) const override {
-        if (memory == nullptr) return MemoryPlace::nowhere;
+    MemoryLocation location_of(const void* memory) const override {
+        if (memory == nullptr) return MemoryLocation::nowhere;
         cudaPointerAttributes about{};
         if (cudaPointerGetAttributes(&about, memory) != cudaSuccess) {
             cudaGetLastError();
-            return MemoryPlace::host;
+            return MemoryLocation::host;
         }
-        if (about.type == cudaMemoryTypeManaged) return MemoryPlace::this_gpu;
-        if (about.type != cudaMemoryTypeDevice) return MemoryPlace::host;
-        return about.device == options_.device ? MemoryPlace::this_gpu : MemoryPlace::other_gpu;
+        if (about.type == cudaMemoryTypeManaged) return MemoryLocation::this_gpu;
+        if (about.type != cudaMemoryTypeDevice) return MemoryLocation::host;
+        return about.device == options_.device ? MemoryLocation::this_gpu : MemoryLocation::other_gpu;
     }
 
     Memory allocate(std::size_t bytes) override {
-        const OnDevice here(options_.device);
+        const OnDevice on_device(options_.device);
         Memory memory{.bytes = bytes};
         void* data = nullptr;
         const auto length = std::max<std::size_t>(bytes, 1);
@@ -237,7 +237,7 @@ class GpuPort final : public NcclPort {
     }
 
     std::size_t mark_of(cudaStream_t stream) {
-        const OnDevice here(options_.device);
+        const OnDevice on_device(options_.device);
         auto error = cudaSuccess;
         if (free_marks_.empty()) {
             cudaEvent_t event = nullptr;

@@ -21,9 +21,9 @@ std::optional<int> nccl_id_made_by(int rank, int ranks, int ids) {
     const int in_longer = longer * (length + 1);
     const bool first_part = rank < in_longer;
     const int each = first_part ? length + 1 : length;
-    const int place = first_part ? rank : rank - in_longer;
-    if (place % each != 0) return std::nullopt;
-    return place / each + (first_part ? 0 : longer);
+    const int position = first_part ? rank : rank - in_longer;
+    if (position % each != 0) return std::nullopt;
+    return position / each + (first_part ? 0 : longer);
 }
 
 }  // namespace dtrain::comm

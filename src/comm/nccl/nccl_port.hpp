@@ -14,7 +14,7 @@
 namespace dtrain::comm {
 
 /// Location of memory.
-enum class MemoryPlace : std::uint8_t { nowhere, host, this_gpu, other_gpu };
+enum class MemoryLocation : std::uint8_t { nowhere, host, this_gpu, other_gpu };
 
 /// One NCCL communicator and its stream on one GPU, in the form that the operation queue needs. No call waits
 /// for other ranks, so that the waiting rank can check deadlines and progress MPI.
@@ -53,7 +53,7 @@ class NcclPort {
     /// object. Afterwards only reached() and the destructor may be called.
     virtual std::function<void()> aborter() = 0;
 
-    virtual MemoryPlace place_of(const void* memory) const = 0;
+    virtual MemoryLocation location_of(const void* memory) const = 0;
 
     /// GPU memory registered with NCCL, zeroed. @throws NcclError
     struct Memory {

@@ -36,11 +36,11 @@ std::span<const std::byte> given(const OperationQueue& queue, const Call& call) 
 }
 
 bool may_be_short(Operation operation) {
-    return operation != Operation::reduce_shares && operation != Operation::all_to_allv;
+    return operation != Operation::reduce_shards && operation != Operation::all_to_allv;
 }
 
 bool is_done_in_place(Operation operation) {
-    return operation == Operation::allreduce || operation == Operation::reduce_shares ||
+    return operation == Operation::allreduce || operation == Operation::reduce_shards ||
            operation == Operation::reduce_scatter || operation == Operation::broadcast;
 }
 
@@ -49,7 +49,7 @@ std::string as_text(const Announcement& said) {
     switch (said.operation) {
         case Operation::allreduce:
         case Operation::reduce_scatter:
-        case Operation::reduce_shares:
+        case Operation::reduce_shards:
             return fmt::format("{} ({}) of {} {}", what, name_of(said.reduction), said.count,
                                to_string(said.element));
         case Operation::broadcast:
@@ -100,17 +100,17 @@ bool chooses_way(const OperationQueue& queue, const Call& call) {
 void announce(OperationQueue& queue, const Call& call, std::uint64_t number) {
     auto& board = queue.board;
     const auto data = given(queue, call);
-    std::optional<Window::Place> place;
-    if (is_done_in_place(call.operation) && !data.empty()) place = Window::find(data.data(), data.size());
+    std::optional<Window::Position> position;
+    if (is_done_in_place(call.operation) && !data.empty()) position = Window::find(data.data(), data.size());
     int slot = -1;
-    if (may_be_short(call.operation) && data.size() <= (place ? max_copied : board.slot_limit())) {
+    if (may_be_short(call.operation) && data.size() <= (position ? max_copied : board.slot_limit())) {
         const bool gives =
             !data.empty() && (call.operation != Operation::broadcast || call.peer == queue.rank);
         slot = gives ? board.take_slot(number).value_or(-1) : 0;
         if (gives && slot >= 0) std::memcpy(board.slot(board.rank(), slot), data.data(), data.size());
     }
-    const bool chooses = !place && chooses_way(queue, call);
-    board.announce(number, call, place, slot, chooses ? queue.faster_way.next(call.bytes()) : Way::pieces);
+    const bool chooses = !position && chooses_way(queue, call);
+    board.announce(number, call, position, slot, chooses ? queue.faster_way.next(call.bytes()) : Way::pieces);
 }
 
 Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t number) {
@@ -128,9 +128,9 @@ Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t num
     }
     if (in_window && !agreement.is_short) {
         const auto data = given(queue, call);
-        const auto place = Window::find(data.data(), data.size());
-        agreement.window = place->window;
-        agreement.offset = place->offset;
+        const auto position = Window::find(data.data(), data.size());
+        agreement.window = position->window;
+        agreement.offset = position->offset;
     }
     return agreement;
 }

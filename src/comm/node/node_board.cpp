@@ -139,15 +139,15 @@ bool NodeBoard::has_room(std::uint64_t number) {
     return number <= finished_by_all_ + ring || number <= finished_by_all() + ring;
 }
 
-void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot,
-                         Way way) {
+void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<Window::Position> position,
+                         int slot, Way way) {
     auto& own = transport(rank_);
     own.announced.store(numbered(number, call.operation), std::memory_order_relaxed);
     auto& said = own.announcements[number % ring];
     said.finished.store(own.finished.load(std::memory_order_relaxed), std::memory_order_release);
     said.count = call.count;
-    said.window = place ? place->window->id() : 0;
-    said.offset = place ? place->offset : 0;
+    said.window = position ? position->window->id() : 0;
+    said.offset = position ? position->offset : 0;
     said.address = reinterpret_cast<std::uintptr_t>(call.receive);
     said.peer = call.peer;
     said.operation = call.operation;

@@ -68,7 +68,7 @@ class NodeBoard {
 
     /// True if the ring has room for an operation of this number.
     bool has_room(std::uint64_t number);
-    void announce(std::uint64_t number, const Call& call, std::optional<Window::Place> place, int slot,
+    void announce(std::uint64_t number, const Call& call, std::optional<Window::Position> position, int slot,
                   Way way = Way::pieces);
     const Announcement& announcement(int rank, std::uint64_t number) const;
     void note_finished(std::uint64_t number);

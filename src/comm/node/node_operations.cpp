@@ -41,30 +41,30 @@ void reduce_short(OperationQueue& queue, const Call& call, std::uint64_t number,
     loop_of(queue, call)(queue.sources, std::span(&to, 1), call.count);
 }
 
-Task use_shares(OperationQueue& queue, const Call& call, const Agreement& agreement) {
+Task use_shards(OperationQueue& queue, const Call& call, const Agreement& agreement) {
     const auto loop = loop_of(queue, call);
     const auto bytes = call.bytes();
-    const auto share = share_of(bytes, queue.board.rank(), queue.board.size());
+    const auto shard = shard_of(bytes, queue.board.rank(), queue.board.size());
     if (agreement.offset) {
-        for (std::size_t done = 0; done < share.bytes; done += used_at_once) {
-            const auto length = std::min(used_at_once, share.bytes - done);
-            auto* own = call.receive + share.first + done;
-            aim(queue, agreement, share.first + done);
+        for (std::size_t done = 0; done < shard.bytes; done += used_at_once) {
+            const auto length = std::min(used_at_once, shard.bytes - done);
+            auto* own = call.receive + shard.first + done;
+            aim(queue, agreement, shard.first + done);
             loop(queue.sources, std::span(&own, 1), length / size_of(call.element));
-            call.use(share.first + done, {own, length});
+            call.use(shard.first + done, {own, length});
         }
     } else {
-        std::vector<Segment> shares;
+        std::vector<Segment> shards;
         for (int other = 0; other < queue.board.size(); ++other)
-            shares.push_back(share_of(bytes, other, queue.board.size()));
+            shards.push_back(shard_of(bytes, other, queue.board.size()));
         co_await exchange_in_pieces(
-            queue, call.send, shares, shares.front().bytes,
+            queue, call.send, shards, shards.front().bytes,
             [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
-                if (first >= share.bytes) return;
-                length = std::min(length, share.bytes - first);
-                auto* own = call.receive + share.first + first;
+                if (first >= shard.bytes) return;
+                length = std::min(length, shard.bytes - first);
+                auto* own = call.receive + shard.first + first;
                 loop(from, std::span(&own, 1), length / size_of(call.element));
-                call.use(share.first + first, {own, length});
+                call.use(shard.first + first, {own, length});
             });
     }
     queue.board.step();
@@ -159,11 +159,11 @@ void finish_short(OperationQueue& queue, const Call& call, std::uint64_t number)
     }
 }
 
-/// Reduces this rank's share, in all ranks' buffers.
-void reduce_share(OperationQueue& queue, const Call& call, const Agreement& agreement) {
-    const auto share = share_of(call.bytes(), queue.board.rank(), queue.board.size());
-    aim(queue, agreement, share.first);
-    loop_of(queue, call)(queue.sources, queue.destinations, share.bytes / size_of(call.element));
+/// Reduces this rank's shard, in all ranks' buffers.
+void reduce_shard(OperationQueue& queue, const Call& call, const Agreement& agreement) {
+    const auto shard = shard_of(call.bytes(), queue.board.rank(), queue.board.size());
+    aim(queue, agreement, shard.first);
+    loop_of(queue, call)(queue.sources, queue.destinations, shard.bytes / size_of(call.element));
     queue.board.step();
 }
 
@@ -181,7 +181,7 @@ Task reduce_in_node(OperationQueue& queue, const Call& call, const Agreement& ag
     if (agreement.is_short) {
         reduce_short(queue, call, number, 0, call.receive);
     } else if (agreement.offset) {
-        reduce_share(queue, call, agreement);
+        reduce_shard(queue, call, agreement);
         co_await all_steps(queue);
     } else {
         using Clock = std::chrono::steady_clock;
@@ -210,9 +210,9 @@ Task broadcast_in_node(OperationQueue& queue, const Call& call, const Agreement&
         });
 }
 
-void use_share(OperationQueue& queue, const Call& call) {
-    const auto share = share_of(call.bytes(), queue.board.rank(), queue.board.size());
-    if (share.bytes > 0) call.use(share.first, {call.receive + share.first, share.bytes});
+void use_shard(OperationQueue& queue, const Call& call) {
+    const auto shard = shard_of(call.bytes(), queue.board.rank(), queue.board.size());
+    if (shard.bytes > 0) call.use(shard.first, {call.receive + shard.first, shard.bytes});
 }
 
 Task on_one_node(OperationQueue& queue, Call call, std::uint64_t number) {
@@ -220,14 +220,14 @@ Task on_one_node(OperationQueue& queue, Call call, std::uint64_t number) {
     co_await Waiting{{.what = Wait::For::come, .value = number}};
     const auto agreement = agree(queue, call, number);
     if (call.operation == Operation::allreduce && agreement.offset) {
-        reduce_share(queue, call, agreement);  // one coroutine less, which is measurable for short operations
+        reduce_shard(queue, call, agreement);  // one coroutine less, which is measurable for short operations
         co_await all_steps(queue);
     } else if (call.operation == Operation::allreduce) {
         co_await reduce_in_node(queue, call, agreement, number);
     } else if (agreement.is_short) {
         finish_short(queue, call, number);
-    } else if (call.operation == Operation::reduce_shares) {
-        co_await use_shares(queue, call, agreement);
+    } else if (call.operation == Operation::reduce_shards) {
+        co_await use_shards(queue, call, agreement);
     } else if (call.operation == Operation::reduce_scatter) {
         co_await scatter(queue, call, agreement);
     } else if (call.operation == Operation::all_gather) {

@@ -19,7 +19,7 @@ Task reduce_in_node(OperationQueue& queue, const Call& call, const Agreement& ag
 /// Copies call.receive of the node's rank `root` to all others.
 Task broadcast_in_node(OperationQueue& queue, const Call& call, const Agreement& agreement, int root);
 
-/// Passes this rank its share of call.receive, which has been reduced.
-void use_share(OperationQueue& queue, const Call& call);
+/// Passes this rank its shard of call.receive, which has been reduced.
+void use_shard(OperationQueue& queue, const Call& call);
 
 }  // namespace dtrain::comm

@@ -55,12 +55,12 @@ std::string missing_text(const std::vector<MissingRank>& missing) {
 
 struct NodeRendezvous::Head {
     std::atomic<std::uint32_t> size;       ///< number of ranks; 0: nobody has come
-    std::atomic<std::uint32_t> come;       ///< ranks that have taken their seats
+    std::atomic<std::uint32_t> come;       ///< ranks that have taken their slots
     std::atomic<std::uint32_t> is_hidden;  ///< all have come, and the name is gone
     std::atomic<std::uint32_t> gave_up;    ///< a rank did not wait any longer
 };
 
-struct alignas(64) NodeRendezvous::Seat {
+struct alignas(64) NodeRendezvous::RankSlot {
     std::atomic<std::uint32_t> is_taken;
     std::atomic<std::uint32_t> has_come;  ///< what follows has been written
     std::array<char, 64> version;
@@ -92,14 +92,14 @@ void check_node_ranks(const NodeRanks& ranks) {
 NodeRendezvous::NodeRendezvous(const NodeRanks& ranks, std::size_t bytes_of_a_rank)
     : ranks_(ranks), part_bytes_(page_multiple(bytes_of_a_rank)) {
     check_node_ranks(ranks);
-    const auto seats = static_cast<std::size_t>(size());
-    const auto begin = page_multiple(sizeof(Seat) * (seats + 1));
+    const auto slots = static_cast<std::size_t>(size());
+    const auto begin = page_multiple(sizeof(RankSlot) * (slots + 1));
     segment_ =
-        SharedSegment::find_or_make(std::string(name_prefix) + ranks.name, begin + seats * part_bytes_);
+        SharedSegment::find_or_make(std::string(name_prefix) + ranks.name, begin + slots * part_bytes_);
     provide_memory(0, begin);
     try {
         provide_memory(begin + static_cast<std::size_t>(rank()) * part_bytes_, part_bytes_);
-        take_seat();
+        take_slot();
         wait_for_all();
         check_versions();
     } catch (const Error&) {
@@ -110,22 +110,22 @@ NodeRendezvous::NodeRendezvous(const NodeRanks& ranks, std::size_t bytes_of_a_ra
 
 NodeRendezvous::~NodeRendezvous() {
     // A forked child, which has a copy of this object, is not the rank.
-    auto& own = seat(rank());
+    auto& own = slot(rank());
     if (own.process.pid == ::getpid()) own.has_left.store(1, std::memory_order_release);
 }
 
 NodeRendezvous::Head& NodeRendezvous::head() const {
-    static_assert(sizeof(Head) <= sizeof(Seat));
+    static_assert(sizeof(Head) <= sizeof(RankSlot));
     return *std::launder(reinterpret_cast<Head*>(segment_->bytes().data()));
 }
 
-NodeRendezvous::Seat& NodeRendezvous::seat(int rank) const {
-    const auto place = sizeof(Seat) * (static_cast<std::size_t>(rank) + 1);
-    return *std::launder(reinterpret_cast<Seat*>(segment_->bytes().data() + place));
+NodeRendezvous::RankSlot& NodeRendezvous::slot(int rank) const {
+    const auto offset = sizeof(RankSlot) * (static_cast<std::size_t>(rank) + 1);
+    return *std::launder(reinterpret_cast<RankSlot*>(segment_->bytes().data() + offset));
 }
 
 std::byte* NodeRendezvous::part(int rank) const {
-    const auto begin = page_multiple(sizeof(Seat) * (static_cast<std::size_t>(size()) + 1));
+    const auto begin = page_multiple(sizeof(RankSlot) * (static_cast<std::size_t>(size()) + 1));
     return segment_->bytes().data() + begin + static_cast<std::size_t>(rank) * part_bytes_;
 }
 
@@ -143,29 +143,29 @@ void NodeRendezvous::provide_memory(std::size_t first, std::size_t bytes) const 
                         bytes));
 }
 
-void NodeRendezvous::take_seat() {
+void NodeRendezvous::take_slot() {
     std::uint32_t of_first = 0;
     const auto own = static_cast<std::uint32_t>(size());
     if (!head().size.compare_exchange_strong(of_first, own) && of_first != own)
         throw UsageError(fmt::format("node_communicator \"{}\": this rank, {}, says {} ranks, others say {}",
                                      ranks_.name, rank(), own, of_first));
-    auto& seat = this->seat(rank());
-    if (seat.is_taken.exchange(1) != 0)
+    auto& own_slot = slot(rank());
+    if (own_slot.is_taken.exchange(1) != 0)
         throw UsageError(
             fmt::format("node_communicator \"{}\": rank {} has come already, as process {}; a name "
                         "is for one communicator",
-                        ranks_.name, rank(), seat.process.pid));
+                        ranks_.name, rank(), own_slot.process.pid));
     const std::string_view text = version;
-    text.copy(seat.version.data(), seat.version.size() - 1);
-    seat.process = own_rank_process();
-    seat.has_come.store(1, std::memory_order_release);
+    text.copy(own_slot.version.data(), own_slot.version.size() - 1);
+    own_slot.process = own_rank_process();
+    own_slot.has_come.store(1, std::memory_order_release);
     if (head().come.fetch_add(1) + 1 < own) return;
     segment_->hide();
     head().is_hidden.store(1, std::memory_order_release);
 }
 
 void NodeRendezvous::wait_for_all() {
-    wait_for([this](int other) { return seat(other).has_come.load(std::memory_order_acquire) != 0; },
+    wait_for([this](int other) { return slot(other).has_come.load(std::memory_order_acquire) != 0; },
              "has not come");
     // The last one removes the name.
     wait_for([this](int) { return head().is_hidden.load(std::memory_order_acquire) != 0; },
@@ -177,7 +177,7 @@ void NodeRendezvous::check_versions() const {
     std::vector<HostVersion> ranks;
     std::vector<std::string> versions;
     for (int rank = 0; rank < size(); ++rank) {
-        versions.emplace_back(seat(rank).version.data());
+        versions.emplace_back(slot(rank).version.data());
         ranks.push_back({host_name(), versions.back()});
     }
     if (const auto difference = version_difference(ranks)) throw VersionMismatch(*difference, versions);
@@ -223,34 +223,34 @@ NodeRendezvous::Missing NodeRendezvous::missing(const IsDone& is_done, std::stri
 void NodeRendezvous::exchange(std::span<const std::byte> mine, std::span<std::byte> all) const {
     for (std::size_t first = 0; first < mine.size(); first += word_bytes) {
         const auto length = std::min(word_bytes, mine.size() - first);
-        auto& own = seat(rank());
+        auto& own = slot(rank());
         const auto reach = [&](std::string_view what) {
             own.exchanged.store(++exchanged_, std::memory_order_release);
             wait_for(
                 [&](int other) {
-                    return seat(other).exchanged.load(std::memory_order_acquire) >= exchanged_;
+                    return slot(other).exchanged.load(std::memory_order_acquire) >= exchanged_;
                 },
                 what);
         };
         std::memcpy(own.word.data(), mine.data() + first, length);
         reach("has not said what it has");
         for (std::size_t other = 0; other < static_cast<std::size_t>(size()); ++other)
-            std::memcpy(all.data() + other * mine.size() + first, seat(static_cast<int>(other)).word.data(),
+            std::memcpy(all.data() + other * mine.size() + first, slot(static_cast<int>(other)).word.data(),
                         length);
         reach("has not heard what the others have");
     }
 }
 
 void NodeRendezvous::note_given_up() const {
-    seat(rank()).has_given_up.store(1, std::memory_order_release);
+    slot(rank()).has_given_up.store(1, std::memory_order_release);
 }
 
 bool NodeRendezvous::has_left(int rank) const {
-    return seat(rank).has_left.load(std::memory_order_acquire) != 0;
+    return slot(rank).has_left.load(std::memory_order_acquire) != 0;
 }
 
 std::optional<std::string> NodeRendezvous::why_gone(int rank) const {
-    const auto& other = seat(rank);
+    const auto& other = slot(rank);
     if (other.has_come.load(std::memory_order_acquire) == 0 || rank == this->rank()) return std::nullopt;
     std::optional<std::string> why;
     if (has_ended(other.process))

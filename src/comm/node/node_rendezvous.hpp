@@ -22,7 +22,7 @@ namespace dtrain::comm {
 void check_node_ranks(const NodeRanks& ranks);
 
 /// How the ranks of a node find each other without MPI: a segment of shared memory has the name that they
-/// were given. Whoever comes first makes it; each takes the seat of its rank there, and the last one removes
+/// were given. Whoever comes first makes it; each takes the slot of its rank there, and the last one removes
 /// the name. It also holds a part for each rank, and says whether the others still live. Not collective at
 /// its end.
 class NodeRendezvous final : public Peers {
@@ -52,17 +52,17 @@ class NodeRendezvous final : public Peers {
 
   private:
     struct Head;
-    struct Seat;
+    struct RankSlot;
 
     Head& head() const;
-    Seat& seat(int rank) const;
+    RankSlot& slot(int rank) const;
     struct Missing {
         std::vector<MissingRank> ranks;
         bool have_ended = false;  // some of them
     };
 
     void provide_memory(std::size_t first, std::size_t bytes) const;
-    void take_seat();
+    void take_slot();
     void wait_for_all();
     void check_versions() const;
     void exchange(std::span<const std::byte> mine, std::span<std::byte> all) const override;

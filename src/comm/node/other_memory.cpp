@@ -17,9 +17,9 @@ namespace {
 /// Returns false with errno set.
 bool read_from(int process, std::uint64_t address, std::span<std::byte> to) {
     while (!to.empty()) {
-        const iovec here{to.data(), to.size()};
-        const iovec there{reinterpret_cast<void*>(address), to.size()};
-        const auto got = ::process_vm_readv(process, &here, 1, &there, 1, 0);
+        const iovec local{to.data(), to.size()};
+        const iovec remote{reinterpret_cast<void*>(address), to.size()};
+        const auto got = ::process_vm_readv(process, &local, 1, &remote, 1, 0);
         if (got <= 0) return false;
         to = to.subspan(static_cast<std::size_t>(got));
         address += static_cast<std::uint64_t>(got);

@@ -25,33 +25,33 @@ void lay_out(OperationQueue& queue, const std::byte* buffer, Segment piece, std:
     const auto& board = queue.board;
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
-        const auto share = share_of(piece.bytes, other, board.size());
-        copy_bytes(board.piece(board.rank(), 0, number) + share.first, buffer + piece.first + share.first,
-                   share.bytes);
+        const auto shard = shard_of(piece.bytes, other, board.size());
+        copy_bytes(board.piece(board.rank(), 0, number) + shard.first, buffer + piece.first + shard.first,
+                   shard.bytes);
     }
 }
 
-void add_own_share(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number,
+void add_own_shard(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number,
                    const ReduceLoop& loop) {
     const auto& board = queue.board;
-    const auto share = share_of(piece.bytes, board.rank(), board.size());
-    if (share.bytes == 0) return;
-    auto* const own = buffer + piece.first + share.first;
+    const auto shard = shard_of(piece.bytes, board.rank(), board.size());
+    if (shard.bytes == 0) return;
+    auto* const own = buffer + piece.first + shard.first;
     std::vector<const std::byte*>& sources = queue.sources;
     for (int other = 0; other < board.size(); ++other)
-        sources[static_cast<std::size_t>(other)] = board.piece(other, 0, number) + share.first;
+        sources[static_cast<std::size_t>(other)] = board.piece(other, 0, number) + shard.first;
     sources[static_cast<std::size_t>(board.rank())] = own;
-    std::byte* const destinations[] = {own, board.piece(board.rank(), 1, number) + share.first};
-    loop(sources, destinations, share.bytes / size_of(loop.element));
+    std::byte* const destinations[] = {own, board.piece(board.rank(), 1, number) + shard.first};
+    loop(sources, destinations, shard.bytes / size_of(loop.element));
 }
 
-void take_shares(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number) {
+void take_shards(OperationQueue& queue, std::byte* buffer, Segment piece, std::size_t number) {
     const auto& board = queue.board;
     for (int other = 0; other < board.size(); ++other) {
         if (other == board.rank()) continue;
-        const auto share = share_of(piece.bytes, other, board.size());
-        copy_bytes(buffer + piece.first + share.first, board.piece(other, 1, number) + share.first,
-                   share.bytes);
+        const auto shard = shard_of(piece.bytes, other, board.size());
+        copy_bytes(buffer + piece.first + shard.first, board.piece(other, 1, number) + shard.first,
+                   shard.bytes);
     }
 }
 
@@ -68,7 +68,7 @@ Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t by
     // The data read from all ranks at a time fit into the second-level cache.
     const std::size_t part = std::max<std::size_t>(4096, taken_at_once / ranks / 4096 * 4096);
     queue.scratch.resize(std::max(queue.scratch.size(), part * ranks));
-    const auto own = share_of(bytes, board.rank(), board.size());
+    const auto own = shard_of(bytes, board.rank(), board.size());
     for (std::size_t done = 0; done < own.bytes; done += part) {
         const auto length = std::min(part, own.bytes - done);
         auto* to = buffer + own.first + done;
@@ -84,10 +84,10 @@ Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t by
     queue.board.step();
     co_await all_steps(queue);
     for (std::size_t other = 0; other < ranks; ++other) {
-        const auto share = share_of(bytes, static_cast<int>(other), board.size());
-        if (other == me || share.bytes == 0) continue;
-        queue.other_memory.read(static_cast<int>(other), address(other) + share.first,
-                                {buffer + share.first, share.bytes});
+        const auto shard = shard_of(bytes, static_cast<int>(other), board.size());
+        if (other == me || shard.bytes == 0) continue;
+        queue.other_memory.read(static_cast<int>(other), address(other) + shard.first,
+                                {buffer + shard.first, shard.bytes});
     }
     queue.board.step();
     co_await all_steps(queue);
@@ -101,8 +101,8 @@ Task reduce_in_pieces(OperationQueue& queue, std::byte* buffer, std::size_t byte
     co_await all_steps(queue);
     for (std::size_t i = 0; i < pieces + 2; ++i) {
         if (i < pieces) lay_out(queue, buffer, cut.piece(i), i);
-        if (i >= 1 && i - 1 < pieces) add_own_share(queue, buffer, cut.piece(i - 1), i - 1, loop);
-        if (i >= 2) take_shares(queue, buffer, cut.piece(i - 2), i - 2);
+        if (i >= 1 && i - 1 < pieces) add_own_shard(queue, buffer, cut.piece(i - 1), i - 1, loop);
+        if (i >= 2) take_shards(queue, buffer, cut.piece(i - 2), i - 2);
         queue.board.step();
         if (i + 1 < pieces + 2) co_await all_steps(queue);
     }

@@ -18,9 +18,9 @@ struct Segment {
     std::size_t bytes = 0;
 };
 
-/// Rank `rank`'s share of a buffer that is divided among `ranks` ranks: whole cache lines except for the last
+/// Rank `rank`'s shard of a buffer that is divided among `ranks` ranks: whole cache lines except for the last
 /// one.
-inline Segment share_of(std::size_t bytes, int rank, int ranks) {
+inline Segment shard_of(std::size_t bytes, int rank, int ranks) {
     constexpr std::size_t line = 64;
     const auto each = (bytes / static_cast<std::size_t>(ranks) + line) / line * line;
     const auto first = std::min(bytes, each * static_cast<std::size_t>(rank));

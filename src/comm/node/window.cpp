@@ -145,13 +145,13 @@ std::span<std::byte> Window::part_of_process(std::uint64_t mark) const {
                                  : parts_[static_cast<std::size_t>(found - marks_.begin())];
 }
 
-std::optional<Window::Place> Window::find(const std::byte* data, std::size_t bytes) {
+std::optional<Window::Position> Window::find(const std::byte* data, std::size_t bytes) {
     const auto address = reinterpret_cast<std::uintptr_t>(data);
     for (const auto* window : windows()) {
         const auto begin = reinterpret_cast<std::uintptr_t>(window->own_.data());
         if (address >= begin && address - begin <= window->own_.size() &&
             bytes <= window->own_.size() - (address - begin))
-            return Place{window, address - begin};
+            return Position{window, address - begin};
     }
     return std::nullopt;
 }

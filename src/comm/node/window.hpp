@@ -44,12 +44,12 @@ class Window {
     /// time.
     std::uint64_t id() const { return id_; }
 
-    struct Place {
+    struct Position {
         const Window* window = nullptr;
         std::size_t offset = 0;
     };
     /// Position of these bytes in this rank's part of a window; none if they are not entirely in one.
-    static std::optional<Place> find(const std::byte* data, std::size_t bytes);
+    static std::optional<Position> find(const std::byte* data, std::size_t bytes);
 
   private:
     struct Wanted {

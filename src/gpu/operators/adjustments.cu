@@ -86,12 +86,12 @@ struct ScaledToNorm {
     const Real* x;
     Real* out;
     std::size_t count;
-    std::size_t share;
+    std::size_t per_block;
 
     ON_GPU void operator()(const Block& block) const {
         const Real factor = factor_for(sum_of<Real>(block, Elements<Real>{squares}, 0, partials), largest);
-        const auto begin = std::size_t{block.number()} * share;
-        const auto end = begin + share < count ? begin + share : count;
+        const auto begin = std::size_t{block.number()} * per_block;
+        const auto end = begin + per_block < count ? begin + per_block : count;
         for (std::size_t i = begin + block.thread(); i < end; i += block.threads()) out[i] = factor * x[i];
     }
 };
@@ -99,13 +99,14 @@ struct ScaledToNorm {
 template <class Real>
 std::unique_ptr<Kernel> make_clip_by_norm(KernelContext& context, const KernelArguments& arguments) {
     const auto x = arguments.in<Real>("x");
-    constexpr std::size_t share = 4096;  // elements per block
+    constexpr std::size_t per_block = 4096;  // elements
     return kernels::kernel_of([&stream = context.stream, squares = Partials<Real>(x.size()), x,
                                out = arguments.out<Real>("out").data(),
                                largest = static_cast<Real>(arguments.number("norm"))] {
         squares.run(stream, Products<Real>{x.data(), x.data()}, x.size());
-        launch(stream, (x.size() + share - 1) / share, 256,
-               ScaledToNorm<Real>{squares.data(), squares.count(), largest, x.data(), out, x.size(), share});
+        launch(
+            stream, (x.size() + per_block - 1) / per_block, 256,
+            ScaledToNorm<Real>{squares.data(), squares.count(), largest, x.data(), out, x.size(), per_block});
     });
 }
 

@@ -85,12 +85,12 @@ struct AreaUnderCurve {
     float* out;
 
     ON_GPU void operator()(const Block& block) const {
-        const std::size_t share = (bins + parts - 1) / parts;
+        const std::size_t per_part = (bins + parts - 1) / parts;
         double all_positives = 0;
         double all_negatives = 0;
         for (std::size_t part = block.thread(); part < parts; part += block.threads()) {
             double sum = 0;
-            for (std::size_t bin = part * share; bin < (part + 1) * share && bin < bins; ++bin) {
+            for (std::size_t bin = part * per_part; bin < (part + 1) * per_part && bin < bins; ++bin) {
                 sum += positives[bin];
                 all_negatives += negatives[bin];
             }
@@ -102,8 +102,8 @@ struct AreaUnderCurve {
         for (std::size_t part = block.thread(); part < parts; part += block.threads()) {
             double above = 0;  // positives with higher scores
             for (std::size_t higher = parts; higher-- > part + 1;) above += of_parts[higher];
-            const std::size_t end = (part + 1) * share < bins ? (part + 1) * share : bins;
-            for (std::size_t bin = end; bin-- > part * share;) {
+            const std::size_t end = (part + 1) * per_part < bins ? (part + 1) * per_part : bins;
+            for (std::size_t bin = end; bin-- > part * per_part;) {
                 area += negatives[bin] * (above + positives[bin] / 2);
                 above += positives[bin];
             }

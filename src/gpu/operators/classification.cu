@@ -56,7 +56,7 @@ struct CrossEntropyGradient {
     std::size_t classes;
 
     ON_DEVICE void operator()(std::size_t i) const {
-        const auto [row, column] = place_of(i, classes);
+        const auto [row, column] = position_of(i, classes);
         const bool is_right = label[row] == static_cast<std::int64_t>(column);
         dprobabilities[i] = is_right ? -drow_loss[row] / probabilities[i] : Real(0);
     }
@@ -85,19 +85,19 @@ struct RightRows {
     ON_GPU Real of(std::size_t row, const Team& team) const {
         const Real* score = scores + row * classes;
         Real largest = score[0];
-        std::size_t place = 0;
+        std::size_t index = 0;
         for (std::size_t i = team.thread(); i < classes; i += team.threads())
             if (score[i] > largest) {
                 largest = score[i];
-                place = i;
+                index = i;
             }
         const Real of_all = team.max(largest);
         // Selects the first maximum: the one with the largest distance from the end. NaN compares unequal to
         // everything.
-        const std::size_t from_end = classes - (largest == of_all ? place : classes);
-        place = classes - team.max(from_end);
-        if (score[0] != score[0]) place = 0;
-        if (label[row] != static_cast<std::int64_t>(place)) return 0;
+        const std::size_t from_end = classes - (largest == of_all ? index : classes);
+        index = classes - team.max(from_end);
+        if (score[0] != score[0]) index = 0;
+        if (label[row] != static_cast<std::int64_t>(index)) return 0;
         return weight != nullptr ? weight[row] : Real(1);
     }
 };

@@ -24,7 +24,7 @@ struct TileSums {
     Real* out;      ///< one row per block of rows
 
     ON_GPU void operator()(const Block& block) const {
-        const auto [chunk, tile] = place_of(block.number(), tiles);
+        const auto [chunk, tile] = position_of(block.number(), tiles);
         const std::size_t first_row = chunk * rows_of_block;
         const std::size_t end_row = first_row + rows_of_block < rows ? first_row + rows_of_block : rows;
         const std::size_t first = tile * width;

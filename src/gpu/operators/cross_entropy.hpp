@@ -80,7 +80,7 @@ struct SoftmaxWithCrossEntropyGradient {
     }
 
     ON_DEVICE void operator()(std::size_t i) const {
-        const auto [row, column] = place_of(i, classes);
+        const auto [row, column] = position_of(i, classes);
         const bool is_right = label[row] == static_cast<std::int64_t>(column);
         dlogits[i] = drow_loss[row] * probabilities[i] - (is_right ? drow_loss[row] : Real(0));
     }

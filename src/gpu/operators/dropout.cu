@@ -20,9 +20,9 @@ struct Dropout {
         const std::uint64_t begin = dropped.begin();
         const std::uint64_t block = begin / 4 + i;
         const auto random = dropped.random(block);
-        for (std::uint64_t place = 0; place < 4; ++place) {
-            const std::uint64_t at = 4 * block + place - begin;  // wraps around before the first element
-            if (at < count) out[at] = dropped.has(random.at(place)) ? Real(0) : x[at] * kept;
+        for (std::uint64_t number = 0; number < 4; ++number) {
+            const std::uint64_t at = 4 * block + number - begin;  // wraps around before the first element
+            if (at < count) out[at] = dropped.has(random.at(number)) ? Real(0) : x[at] * kept;
         }
     }
 };

@@ -15,9 +15,9 @@ namespace dtrain::gpu {
 class Dropped {
   public:
     explicit Dropped(const kernels::KernelArguments& arguments)
-        : step_(place(arguments, "step")),
-          first_row_(place(arguments, "first_row")),
-          batch_(place(arguments, "batch")) {
+        : step_(counter_of(arguments, "step")),
+          first_row_(counter_of(arguments, "first_row")),
+          batch_(counter_of(arguments, "batch")) {
         const auto slice = arguments.slice.value_or(kernels::Slice{arguments.input("x").shape, 0});
         size_ = static_cast<std::uint64_t>(element_count(slice.whole));
         row_size_ = size_ / static_cast<std::uint64_t>(slice.whole.front());
@@ -45,7 +45,7 @@ class Dropped {
     }
 
   private:
-    static const std::int64_t* place(const kernels::KernelArguments& arguments, std::string_view slot) {
+    static const std::int64_t* counter_of(const kernels::KernelArguments& arguments, std::string_view slot) {
         return arguments.has_input(slot) ? arguments.in<std::int64_t>(slot).data() : nullptr;
     }
     ON_DEVICE static std::uint64_t value(const std::int64_t* counter) {

@@ -18,12 +18,12 @@ struct LookUp {
     DeviceError error;
 
     ON_DEVICE void operator()(std::size_t i) const {
-        const auto [place, column] = place_of(i, width);
-        const auto id = ids[place];
+        const auto [position, column] = position_of(i, width);
+        const auto id = ids[position];
         const bool is_padding = padding >= 0 && id == padding;
         const bool is_inside = id >= 0 && id < rows;
         out[i] = is_inside && !is_padding ? table[static_cast<std::size_t>(id) * width + column] : Real(0);
-        if (column == 0 && !is_inside && !is_padding) error.report(static_cast<long long>(place), id);
+        if (column == 0 && !is_inside && !is_padding) error.report(static_cast<long long>(position), id);
     }
 };
 
@@ -35,8 +35,8 @@ std::unique_ptr<Kernel> make_embedding(KernelContext& context, const KernelArgum
         context, out.size(),
         LookUp<Real>{Integers(arguments.input("ids")), arguments.in<Real>("weight").data(), out.data(),
                      shape[0], static_cast<std::size_t>(shape[1]), arguments.whole("padding"),
-                     context.error_of([rows = shape[0]](long long place, long long id) {
-                         return kernels::id_outside(id, place, rows);
+                     context.error_of([rows = shape[0]](long long position, long long id) {
+                         return kernels::id_outside(id, position, rows);
                      })});
 }
 
@@ -51,7 +51,7 @@ struct AddToTable {
     ON_GPU void operator()(std::size_t number, const Team& team) const {
         if (number >= *sums.different_rows) return;
         const auto begin = sums.begins[number];
-        const auto row = sums.places[begin].row;
+        const auto row = sums.positions[begin].row;
         if (row < 0 || row >= rows) return;  // already reported by embedding
         for (std::size_t i = team.thread(); i < sums.width; i += team.threads())
             table[static_cast<std::size_t>(row) * sums.width + i] = sums.sum(begin, i);
@@ -94,7 +94,7 @@ struct MakeList {
         const auto begin = is_row ? sums.begins[number] : 0;
         for (std::size_t i = team.thread(); i < sums.width; i += team.threads())
             values[number * sums.width + i] = is_row ? sums.sum(begin, i) : Real(0);
-        if (team.thread() == 0) rows[number] = is_row ? sums.places[begin].row : -1;
+        if (team.thread() == 0) rows[number] = is_row ? sums.positions[begin].row : -1;
     }
 };
 

@@ -109,7 +109,7 @@ struct AddBias {
     Real* y;
     std::size_t columns;
     ON_DEVICE void operator()(std::size_t i) const {
-        y[i] = Function::value(y[i] + bias[place_of(i, columns).column]);
+        y[i] = Function::value(y[i] + bias[position_of(i, columns).column]);
     }
 };
 

@@ -34,14 +34,14 @@ std::unique_ptr<Kernel> kernel_of_blocks(KernelContext& context, std::size_t blo
 }
 
 /// Position of an element in a matrix.
-struct Place {
+struct MatrixPosition {
     std::size_t row;
     std::size_t column;
 };
 
 /// Position of element i in rows of this many columns. Uses 32-bit division if possible: 64-bit division is
 /// slow on GPUs.
-ON_DEVICE inline Place place_of(std::size_t i, std::size_t columns) {
+ON_DEVICE inline MatrixPosition position_of(std::size_t i, std::size_t columns) {
     if (((i | columns) >> 32U) == 0) {
         const auto n = static_cast<std::uint32_t>(i);
         const auto width = static_cast<std::uint32_t>(columns);

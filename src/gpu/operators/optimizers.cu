@@ -58,7 +58,7 @@ struct Counter {
 /// Applies a rule to all elements that the gradient belongs to, with factors that each block computes once.
 template <class Real, class Rule>
 struct Update {
-    static constexpr std::size_t share = 1024;  // elements per block
+    static constexpr std::size_t per_block = 1024;  // elements
     static constexpr std::size_t states = Rule::state.size();
 
     Real* parameters;
@@ -78,8 +78,8 @@ struct Update {
         const auto update = of_step(block);
         if (counter.step != nullptr && block.thread() == 0) counter.note_read(blocks);
         if (Rule::is_idle(rate())) return;
-        const auto begin = std::size_t{block.number()} * share;
-        const auto end = begin + share < count ? begin + share : count;
+        const auto begin = std::size_t{block.number()} * per_block;
+        const auto end = begin + per_block < count ? begin + per_block : count;
         std::size_t at = 0;
         for (std::size_t i = begin + block.thread(); i < end; i += block.threads())
             if (elements.find(i, at)) apply(update, at, gradient[i]);
@@ -126,7 +126,7 @@ std::unique_ptr<Kernel> make_update(KernelContext& context, const KernelArgument
     refuse_part(Rule::type, arguments);
     const UpdatedElements elements(arguments);
     using Body = Update<Real, Rule>;
-    const auto blocks = (elements.count() + Body::share - 1) / Body::share;
+    const auto blocks = (elements.count() + Body::per_block - 1) / Body::per_block;
     const auto arrived = allocate(sizeof(unsigned));
     Body body{arguments.out<Real>("parameter").data(),
               {},

@@ -31,7 +31,7 @@ ON_DEVICE Seen results_of(const Sliding& axis, std::int64_t at) {
 
 /// Calls function(row, column) for all positions within both ranges, in order.
 template <class Function>
-ON_DEVICE void for_each_place(const Seen& rows, const Seen& columns, const Function& function) {
+ON_DEVICE void for_each_position(const Seen& rows, const Seen& columns, const Function& function) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row)
         for (std::int64_t column = columns.begin; column < columns.end; ++column) function(row, column);
 }
@@ -42,7 +42,7 @@ ON_DEVICE std::int64_t largest(const SlidingWindow& w, const Real* plane, std::i
     const auto rows = seen_by(w.y, y);
     const auto columns = seen_by(w.x, x);
     std::int64_t best = rows.begin * w.x.in + columns.begin;
-    for_each_place(rows, columns, [&](std::int64_t row, std::int64_t column) {
+    for_each_position(rows, columns, [&](std::int64_t row, std::int64_t column) {
         if (plane[row * w.x.in + column] > plane[best]) best = row * w.x.in + column;
     });
     return best;
@@ -55,7 +55,7 @@ struct MaxPool {
     Real* out;
 
     ON_DEVICE void operator()(std::size_t i) const {
-        const auto at = plane_place(i, w.y.out, w.x.out);
+        const auto at = plane_position(i, w.y.out, w.x.out);
         const Real* plane = in + at.plane * w.y.in * w.x.in;
         out[i] = plane[largest(w, plane, at.y, at.x)];
     }
@@ -70,11 +70,11 @@ struct MaxPoolGradient {
     Real* din;
 
     ON_DEVICE void operator()(std::size_t i) const {
-        const auto at = plane_place(i, w.y.in, w.x.in);
+        const auto at = plane_position(i, w.y.in, w.x.in);
         const Real* plane = in + at.plane * w.y.in * w.x.in;
         const Real* dplane = dout + at.plane * w.y.out * w.x.out;
         Real sum = 0;
-        for_each_place(results_of(w.y, at.y), results_of(w.x, at.x), [&](std::int64_t y, std::int64_t x) {
+        for_each_position(results_of(w.y, at.y), results_of(w.x, at.x), [&](std::int64_t y, std::int64_t x) {
             if (largest(w, plane, y, x) == at.y * w.x.in + at.x) sum += dplane[y * w.x.out + x];
         });
         din[i] = sum;
@@ -95,11 +95,12 @@ struct AveragePool {
     Real* out;
 
     ON_DEVICE void operator()(std::size_t i) const {
-        const auto at = plane_place(i, w.y.out, w.x.out);
+        const auto at = plane_position(i, w.y.out, w.x.out);
         const Real* plane = in + at.plane * w.y.in * w.x.in;
         Real sum = 0;
-        for_each_place(seen_by(w.y, at.y), seen_by(w.x, at.x),
-                       [&](std::int64_t row, std::int64_t column) { sum += plane[row * w.x.in + column]; });
+        for_each_position(seen_by(w.y, at.y), seen_by(w.x, at.x), [&](std::int64_t row, std::int64_t column) {
+            sum += plane[row * w.x.in + column];
+        });
         out[i] = sum / seen_elements<Real>(w, at.y, at.x);
     }
 };
@@ -111,10 +112,10 @@ struct AveragePoolGradient {
     Real* din;
 
     ON_DEVICE void operator()(std::size_t i) const {
-        const auto at = plane_place(i, w.y.in, w.x.in);
+        const auto at = plane_position(i, w.y.in, w.x.in);
         const Real* dplane = dout + at.plane * w.y.out * w.x.out;
         Real sum = 0;
-        for_each_place(results_of(w.y, at.y), results_of(w.x, at.x), [&](std::int64_t y, std::int64_t x) {
+        for_each_position(results_of(w.y, at.y), results_of(w.x, at.x), [&](std::int64_t y, std::int64_t x) {
             sum += dplane[y * w.x.out + x] / seen_elements<Real>(w, y, x);
         });
         din[i] = sum;

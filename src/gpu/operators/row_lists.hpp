@@ -24,12 +24,12 @@ struct RowList {
 };
 
 /// An entry of the lists, numbered across all of them.
-struct RowPlace {
+struct RowPosition {
     std::int64_t row;
-    std::size_t place;
+    std::size_t position;
 
-    ON_DEVICE bool is_after(const RowPlace& other) const {
-        return row > other.row || (row == other.row && place > other.place);
+    ON_DEVICE bool is_after(const RowPosition& other) const {
+        return row > other.row || (row == other.row && position > other.position);
     }
 };
 
@@ -37,19 +37,19 @@ struct RowPlace {
 inline constexpr std::int64_t left_out = INT64_MAX;
 
 template <class Real>
-struct FillPlaces {
+struct FillPositions {
     const RowList<Real>* lists;
     std::size_t count;
     std::int64_t skipped;
-    RowPlace* places;
+    RowPosition* positions;
 
     ON_DEVICE void operator()(std::size_t i) const {
-        places[i] = {left_out, i};
+        positions[i] = {left_out, i};
         std::size_t at = i;
         for (std::size_t list = 0; list < count; ++list) {
             if (at < lists[list].count) {
                 const auto row = lists[list].rows[at];
-                if (row != skipped && row != -1) places[i].row = row;
+                if (row != skipped && row != -1) positions[i].row = row;
                 return;
             }
             at -= lists[list].count;
@@ -59,17 +59,17 @@ struct FillPlaces {
 
 /// Batcher's bitonic sort: orders a pair at distance `distance` within its run of `length`.
 struct SortPair {
-    RowPlace* places;
+    RowPosition* positions;
     std::size_t length;
     std::size_t distance;
 
     ON_DEVICE void operator()(std::size_t pair) const {
         const std::size_t within = pair & (distance - 1);
-        RowPlace& a = places[(pair - within) * 2 + within];
-        RowPlace& b = places[(pair - within) * 2 + within + distance];
+        RowPosition& a = positions[(pair - within) * 2 + within];
+        RowPosition& b = positions[(pair - within) * 2 + within + distance];
         const bool is_ascending = (((pair - within) * 2) & length) == 0;
         if (a.is_after(b) != is_ascending) return;
-        const RowPlace kept = a;
+        const RowPosition kept = a;
         a = b;
         b = kept;
     }
@@ -79,7 +79,7 @@ struct SortPair {
 struct SortTile {
     static constexpr std::size_t longest = 2048;
 
-    RowPlace* places;
+    RowPosition* positions;
     std::size_t tile;
     std::size_t first;
     std::size_t last;
@@ -88,7 +88,7 @@ struct SortTile {
         const std::size_t half = tile / 2;
         for (std::size_t length = first; length <= last; length *= 2)
             for (std::size_t distance = length / 2 < half ? length / 2 : half; distance > 0; distance /= 2) {
-                const SortPair sort{places, length, distance};
+                const SortPair sort{positions, length, distance};
                 for (std::size_t i = block.thread(); i < half; i += block.threads())
                     sort(block.number() * half + i);
                 block.wait();
@@ -97,26 +97,26 @@ struct SortTile {
 };
 
 /// Whether a sorted entry is the first one of its row.
-ON_DEVICE inline bool is_first(const RowPlace* places, std::size_t i) {
-    return places[i].row != left_out && (i == 0 || places[i - 1].row != places[i].row);
+ON_DEVICE inline bool is_first(const RowPosition* positions, std::size_t i) {
+    return positions[i].row != left_out && (i == 0 || positions[i - 1].row != positions[i].row);
 }
 
 struct CountRows {
-    const RowPlace* places;
+    const RowPosition* positions;
     std::size_t segment;
     std::size_t* counts;
 
     ON_DEVICE void operator()(std::size_t number) const {
         std::size_t count = 0;
         for (std::size_t i = number * segment; i < (number + 1) * segment; ++i)
-            if (is_first(places, i)) ++count;
+            if (is_first(positions, i)) ++count;
         counts[number] = count;
     }
 };
 
 /// Writes where each distinct row begins, and, after the counts of all segments, the number of distinct rows.
 struct FindRows {
-    const RowPlace* places;
+    const RowPosition* positions;
     std::size_t segment;
     std::size_t segments;
     std::size_t* counts;
@@ -126,7 +126,7 @@ struct FindRows {
         std::size_t next = 0;
         for (std::size_t i = 0; i < number; ++i) next += counts[i];
         for (std::size_t i = number * segment; i < (number + 1) * segment; ++i)
-            if (is_first(places, i)) begins[next++] = i;
+            if (is_first(positions, i)) begins[next++] = i;
         if (number + 1 == segments) counts[segments] = next;
     }
 };
@@ -135,22 +135,22 @@ struct FindRows {
 template <class Real>
 struct RowSums {
     const RowList<Real>* lists;
-    const RowPlace* places;
+    const RowPosition* positions;
     std::size_t size;                   ///< number of entries
     const std::size_t* different_rows;  ///< number of distinct rows
     const std::size_t* begins;
     std::size_t width;
 
-    ON_DEVICE const Real* values_at(std::size_t place) const {
+    ON_DEVICE const Real* values_at(std::size_t position) const {
         const RowList<Real>* list = lists;
-        while (place >= list->count) place -= (list++)->count;
-        return list->values + place * width;
+        while (position >= list->count) position -= (list++)->count;
+        return list->values + position * width;
     }
 
     ON_DEVICE Real sum(std::size_t begin, std::size_t column) const {
-        Real sum = values_at(places[begin].place)[column];
-        for (std::size_t i = begin + 1; i < size && places[i].row == places[begin].row; ++i)
-            sum += values_at(places[i].place)[column];
+        Real sum = values_at(positions[begin].position)[column];
+        for (std::size_t i = begin + 1; i < size && positions[i].row == positions[begin].row; ++i)
+            sum += values_at(positions[i].position)[column];
         return sum;
     }
 };
@@ -166,7 +166,7 @@ class RowLists {
           size_(std::bit_ceil(std::max<std::size_t>(count_, 2))),
           segment_(std::size_t{1} << (std::bit_width(size_) / 2)),
           lists_(context.stream, lists),
-          places_(allocate(size_ * sizeof(RowPlace))),
+          positions_(allocate(size_ * sizeof(RowPosition))),
           counts_(allocate((size_ / segment_ + 1) * sizeof(std::size_t))),
           begins_(allocate(size_ * sizeof(std::size_t))),
           skipped_(skipped),
@@ -174,23 +174,23 @@ class RowLists {
 
     /// Sorts the current contents of the lists.
     void run(const Stream& stream) const {
-        auto* places = reinterpret_cast<RowPlace*>(places_.get());
-        for_each(stream, size_, FillPlaces<Real>{lists_.data(), lists_.size(), skipped_, places});
+        auto* positions = reinterpret_cast<RowPosition*>(positions_.get());
+        for_each(stream, size_, FillPositions<Real>{lists_.data(), lists_.size(), skipped_, positions});
         const auto tile = std::min(size_, SortTile::longest);
         const auto threads = threads_for(tile / 2, 1024);
-        launch(stream, size_ / tile, threads, SortTile{places, tile, 2, tile});
+        launch(stream, size_ / tile, threads, SortTile{positions, tile, 2, tile});
         for (std::size_t length = 2 * tile; length <= size_; length *= 2) {
             for (std::size_t distance = length / 2; distance >= tile; distance /= 2)
-                for_each(stream, size_ / 2, SortPair{places, length, distance});
-            launch(stream, size_ / tile, threads, SortTile{places, tile, length, length});
+                for_each(stream, size_ / 2, SortPair{positions, length, distance});
+            launch(stream, size_ / tile, threads, SortTile{positions, tile, length, length});
         }
         const auto segments = size_ / segment_;
-        for_each(stream, segments, CountRows{places, segment_, counts()});
-        for_each(stream, segments, FindRows{places, segment_, segments, counts(), begins()});
+        for_each(stream, segments, CountRows{positions, segment_, counts()});
+        for_each(stream, segments, FindRows{positions, segment_, segments, counts(), begins()});
     }
 
     RowSums<Real> sums() const {
-        return {lists_.data(), reinterpret_cast<const RowPlace*>(places_.get()),
+        return {lists_.data(), reinterpret_cast<const RowPosition*>(positions_.get()),
                 size_,         counts() + size_ / segment_,
                 begins(),      width_};
     }
@@ -212,7 +212,7 @@ class RowLists {
     std::size_t size_;     // a power of two
     std::size_t segment_;  // entries that one thread counts
     Table<RowList<Real>> lists_;
-    DeviceMemory places_;
+    DeviceMemory positions_;
     DeviceMemory counts_;
     DeviceMemory begins_;
     std::int64_t skipped_;

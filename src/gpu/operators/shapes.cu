@@ -28,7 +28,7 @@ struct CopyParts {
     unsigned count;
 
     ON_DEVICE void operator()(std::size_t i) const {
-        const auto [row, column] = place_of(i, width);
+        const auto [row, column] = position_of(i, width);
         std::size_t at = column;
         unsigned part = 0;
         while (at >= widths[part]) at -= widths[part++];

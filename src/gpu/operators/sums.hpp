@@ -56,17 +56,17 @@ ON_GPU Real sum_of(const Block& block, const Terms& terms, std::size_t begin, st
     return block.sum(sum);
 }
 
-/// Sums each block's share of the terms.
+/// Sums each block's part of the terms.
 template <class Real, class Terms>
 struct PartialSums {
     Terms terms;
     std::size_t count;
-    std::size_t share;
+    std::size_t per_block;
     Real* sums;
 
     ON_GPU void operator()(const Block& block) const {
-        const auto begin = std::size_t{block.number()} * share;
-        const auto end = begin + share < count ? begin + share : count;
+        const auto begin = std::size_t{block.number()} * per_block;
+        const auto end = begin + per_block < count ? begin + per_block : count;
         const Real sum = sum_of<Real>(block, terms, begin, end);
         if (block.thread() == 0) sums[block.number()] = sum;
     }
@@ -91,12 +91,13 @@ class Partials {
   public:
     explicit Partials(std::size_t terms)
         : count_(std::min<std::size_t>((terms + smallest - 1) / smallest, 256)),
-          share_((terms + count_ - 1) / count_),
+          per_block_((terms + count_ - 1) / count_),
           memory_(allocate(count_ * sizeof(Real))) {}
 
     template <class Terms>
     void run(const Stream& stream, const Terms& terms, std::size_t count) const {
-        launch(stream, count_, threads_for(share_), PartialSums<Real, Terms>{terms, count, share_, data()});
+        launch(stream, count_, threads_for(per_block_),
+               PartialSums<Real, Terms>{terms, count, per_block_, data()});
     }
 
     Real* data() const { return reinterpret_cast<Real*>(memory_.get()); }
@@ -106,7 +107,7 @@ class Partials {
     static constexpr std::size_t smallest = 2048;  // minimum number of terms per block
 
     std::size_t count_;
-    std::size_t share_;
+    std::size_t per_block_;
     DeviceMemory memory_;
 };
 

@@ -36,7 +36,7 @@ class UpdatedElements {
     ON_DEVICE bool find(std::size_t i, std::size_t& at) const {
         at = i;
         if (rows_ == nullptr) return true;
-        const auto [row, column] = place_of(i, width_);
+        const auto [row, column] = position_of(i, width_);
         if (rows_[row] < 0) return false;
         at = static_cast<std::size_t>(rows_[row]) * width_ + column;
         return true;

@@ -12,8 +12,8 @@ namespace dtrain::gpu {
 namespace {
 
 unsigned threads_of_a_block() {
-    const char* told = std::getenv("DTRAIN_GPU_STAND_IN_THREADS");
-    return told == nullptr || *told == '\0' ? 1 : static_cast<unsigned>(std::stoul(told));
+    const char* value = std::getenv("DTRAIN_GPU_STAND_IN_THREADS");
+    return value == nullptr || *value == '\0' ? 1 : static_cast<unsigned>(std::stoul(value));
 }
 
 }  // namespace

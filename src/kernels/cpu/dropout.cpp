@@ -10,12 +10,12 @@
 namespace dtrain::kernels {
 namespace {
 
-const std::int64_t* place_of(const KernelArguments& arguments, std::string_view slot) {
+const std::int64_t* counter_of(const KernelArguments& arguments, std::string_view slot) {
     return arguments.has_input(slot) ? arguments.in<std::int64_t>(slot).data() : nullptr;
 }
 
-std::uint64_t value_at(const std::int64_t* place) {
-    return place != nullptr ? static_cast<std::uint64_t>(*place) : 0;
+std::uint64_t value_at(const std::int64_t* counter) {
+    return counter != nullptr ? static_cast<std::uint64_t>(*counter) : 0;
 }
 
 // Operators of one program have different streams; the product keeps them apart from programs with adjacent
@@ -45,8 +45,8 @@ std::unique_ptr<Kernel> make_dropout(const KernelArguments& arguments) {
         });
     const auto probability = arguments.number("probability");
     return kernel_of([x = arguments.in<Real>("x"), out = arguments.out<Real>("out"),
-                      step = place_of(arguments, "step"), row = place_of(arguments, "first_row"),
-                      batch = place_of(arguments, "batch"), whole = whole_of(arguments),
+                      step = counter_of(arguments, "step"), row = counter_of(arguments, "first_row"),
+                      batch = counter_of(arguments, "batch"), whole = whole_of(arguments),
                       key = key_of(arguments.whole("seed"), arguments.whole("stream")),
                       dropped_below = static_cast<std::uint64_t>(std::ldexp(probability, 32)),
                       kept = static_cast<Real>(1.0 / (1.0 - probability))] {

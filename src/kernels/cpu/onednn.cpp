@@ -62,11 +62,11 @@ void OnednnSequence::add_reorder(const dnnl::memory& from, const dnnl::memory& t
 }
 
 void OnednnSequence::add(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
-                         Places places) {
-    places.emplace_back(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratchpad, onednn_engine()));
+                         Arguments arguments) {
+    arguments.emplace_back(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratchpad, onednn_engine()));
     Step step{primitive, {}};
-    for (const auto& [place, memory] : places) {
-        step.arguments.push_back({place, memory.get()});
+    for (const auto& [argument, memory] : arguments) {
+        step.arguments.push_back({argument, memory.get()});
         memories_.push_back(memory);
     }
     steps_.push_back(std::move(step));

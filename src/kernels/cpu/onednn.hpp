@@ -48,7 +48,7 @@ dnnl::memory::data_type factor_type(ComputeType numbers);
 /// Primitives that run one after the other over memory that does not move.
 class OnednnSequence {
   public:
-    using Places = std::vector<std::pair<int, dnnl::memory>>;
+    using Arguments = std::vector<std::pair<int, dnnl::memory>>;
 
     /// @param what describes the sequence in error messages
     explicit OnednnSequence(std::string_view what) : what_(what) {}
@@ -65,7 +65,7 @@ class OnednnSequence {
     static dnnl::memory target(const dnnl::memory& memory, const dnnl::memory::desc& wanted);
     void add_copy_back(const dnnl::memory& from, const dnnl::memory& to);
 
-    void add(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad, Places places);
+    void add(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad, Arguments arguments);
 
     /// @throws Error if oneDNN fails
     void run();

@@ -27,9 +27,9 @@ std::unique_ptr<Kernel> make_update(const KernelArguments& arguments) {
         const loops::Update<Real> update =
             Rule::template update<Real>(values, rate(), step != nullptr ? *step : 0);
         rows.for_each([&](std::size_t at, std::size_t from, std::size_t n) {
-            std::array<Real*, max_state> here{};
-            std::ranges::transform(state, here.begin(), [&](Real* all) { return all + at; });
-            loops::update(update, parameters + at, here, gradients + from, n);
+            std::array<Real*, max_state> state_at{};
+            std::ranges::transform(state, state_at.begin(), [&](Real* all) { return all + at; });
+            loops::update(update, parameters + at, state_at, gradients + from, n);
         });
     });
 }

@@ -92,8 +92,8 @@ std::unique_ptr<Kernel> make_average_pool2d_grad(const KernelArguments& argument
                       dout = arguments.in<Real>("out@grad"), dx = arguments.out<Real>("x@grad")] {
         std::ranges::fill(dx, Real(0));
         for_each_result(w, [&](std::int64_t plane, std::int64_t y, std::int64_t x, std::size_t result) {
-            const Real share = dout[result] / seen_by<Real>(w, y, x);
-            for_each_seen(w, plane, y, x, [&](std::size_t i) { dx[i] += share; });
+            const Real per_input = dout[result] / seen_by<Real>(w, y, x);
+            for_each_seen(w, plane, y, x, [&](std::size_t i) { dx[i] += per_input; });
         });
     });
 }

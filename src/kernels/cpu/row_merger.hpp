@@ -31,21 +31,22 @@ class RowMerger {
     /// @param rows destination of the result's rows; `values` has as many rows
     RowMerger(std::span<std::int64_t> rows, std::span<Real> values)
         : rows_(rows), values_(values), width_(values.size() / rows.size()) {
-        places_.reserve(rows.size());
+        entries_.reserve(rows.size());
     }
 
     /// Rows with the numbers `skipped` and no_row are left out. The result must have room for the others.
     /// Returns the number of different rows.
     std::size_t run(std::span<const RowList<Real>> lists, std::int64_t skipped) {
-        places_.clear();
+        entries_.clear();
         for (std::size_t list = 0; list < lists.size(); ++list)
             for (std::size_t i = 0; i < lists[list].rows.size(); ++i)
                 if (const auto row = lists[list].rows[i]; row != skipped && row != no_row)
-                    places_.push_back({row, static_cast<std::uint32_t>(list), static_cast<std::uint32_t>(i)});
-        std::ranges::sort(places_, {}, [](const Place& p) { return std::tuple(p.row, p.list, p.index); });
+                    entries_.push_back(
+                        {row, static_cast<std::uint32_t>(list), static_cast<std::uint32_t>(i)});
+        std::ranges::sort(entries_, {}, [](const Entry& p) { return std::tuple(p.row, p.list, p.index); });
 
         std::size_t made = 0;
-        for (const auto& [row, list, index] : places_) {
+        for (const auto& [row, list, index] : entries_) {
             const Real* from = &lists[list].values[index * width_];
             if (made > 0 && rows_[made - 1] == row) {
                 loops::add(from, &values_[(made - 1) * width_], width_);
@@ -61,7 +62,7 @@ class RowMerger {
     }
 
   private:
-    struct Place {
+    struct Entry {
         std::int64_t row;
         std::uint32_t list;
         std::uint32_t index;
@@ -70,7 +71,7 @@ class RowMerger {
     std::span<std::int64_t> rows_;
     std::span<Real> values_;
     std::size_t width_;
-    std::vector<Place> places_;
+    std::vector<Entry> entries_;
 };
 
 }  // namespace dtrain::kernels

@@ -15,8 +15,8 @@ struct RandomBlock {
     std::uint32_t c2;
     std::uint32_t c3;
 
-    ON_DEVICE std::uint32_t at(std::uint64_t place) const {
-        return place == 0 ? c0 : place == 1 ? c1 : place == 2 ? c2 : c3;
+    ON_DEVICE std::uint32_t at(std::uint64_t index) const {
+        return index == 0 ? c0 : index == 1 ? c1 : index == 2 ? c2 : c3;
     }
 };
 

@@ -255,12 +255,12 @@ std::vector<std::optional<std::int64_t>> clocks_ahead(const std::vector<CheckedN
     std::vector<std::int64_t> known;
     for (int node = 0; node < static_cast<int>(nodes.size()); ++node) {
         auto& ahead = out[static_cast<std::size_t>(node)];
-        const auto* there = probe_between(nodes, centre, node);
+        const auto* from_centre = probe_between(nodes, centre, node);
         const auto* back = probe_between(nodes, node, centre);
         if (node == centre)
             ahead = 0;
-        else if (there != nullptr && there->error.empty())
-            ahead = there->other_ahead_us;
+        else if (from_centre != nullptr && from_centre->error.empty())
+            ahead = from_centre->other_ahead_us;
         else if (back != nullptr && back->error.empty())
             ahead = -back->other_ahead_us;
         if (ahead) known.push_back(*ahead);

@@ -69,8 +69,8 @@ Issue issue_of(const std::string& way, const std::string& host, const std::strin
             .remedy = remedy_of(way, host, complaint)};
 }
 
-Issue issue_of_launcher(bool is_there, int port) {
-    if (!is_there)
+Issue issue_of_launcher(bool is_connected, int port) {
+    if (!is_connected)
         return {.text = "its launcher has gone before it told anything",
                 .remedy = "its own console tells why"};
     return {.text = fmt::format("its dtrain-check has not called port {} of this node", port),

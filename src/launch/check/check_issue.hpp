@@ -22,8 +22,8 @@ Issue issue_of(const std::string& way, const std::string& host, const std::strin
                std::optional<int> status, const std::string& complaint);
 
 /// The issue of a node that its own launcher should inspect.
-/// @param is_there whether that launcher is still connected
+/// @param is_connected whether that launcher is still connected
 /// @param port where its program should have connected
-Issue issue_of_launcher(bool is_there, int port);
+Issue issue_of_launcher(bool is_connected, int port);
 
 }  // namespace dtrain::launch

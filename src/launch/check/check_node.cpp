@@ -59,11 +59,11 @@ NodeInfo gather_info(const CheckTask& task, const Environment& environment) {
         info.worker_error = error.what();
     }
     if (find_in_path("mpirun", environment)) {
-        const auto told =
+        const auto answer =
             run_and_capture({.argv = {"mpirun", "--version"}, .environment = environment}, report_limit);
-        const auto found = parse_mpirun_version(told.out);
+        const auto found = parse_mpirun_version(answer.out);
         info.mpirun = found ? fmt::format("Open MPI {}.{}", found->major, found->minor)
-                            : one_line(trimmed(told.out.substr(0, told.out.find('\n'))));
+                            : one_line(trimmed(answer.out.substr(0, answer.out.find('\n'))));
     }
     struct statvfs shm {};
     if (::statvfs("/dev/shm", &shm) == 0) {

@@ -22,7 +22,7 @@ std::string way_to(const CheckSite& site, int node) {
     const auto& plan = site.plan;
     if (backend_named(plan.engine).uses_schedulers_daemons()) return plan.engine;
     if (plan.own_node == node) return "here";
-    if (site.launchers && site.launchers->here(node)) return "launcher";
+    if (site.launchers && site.launchers->is_connected(node)) return "launcher";
     return plan.remote_shell.empty() ? "ssh" : std::filesystem::path(plan.remote_shell).filename().string();
 }
 
@@ -58,10 +58,10 @@ std::map<int, std::vector<int>> probe_targets(const std::vector<int>& nodes, int
         pairs[other].insert(one);
     };
     const auto reach = all <= max_in_all_pairs ? nodes.size() : next_neighbours;
-    for (std::size_t place = 0; place < nodes.size(); ++place) {
-        add(nodes[place], centre);
-        for (std::size_t step = 1; step <= reach && place + step < nodes.size(); ++step)
-            add(nodes[place], nodes[place + step]);
+    for (std::size_t index = 0; index < nodes.size(); ++index) {
+        add(nodes[index], centre);
+        for (std::size_t step = 1; step <= reach && index + step < nodes.size(); ++step)
+            add(nodes[index], nodes[index + step]);
     }
     std::map<int, std::vector<int>> out;
     for (const auto& [node, others] : pairs) out[node] = {others.begin(), others.end()};

@@ -18,7 +18,7 @@ namespace dtrain::launch {
 
 /// The launchers that the nodes started themselves; they need no ssh.
 struct CheckLaunchers {
-    std::function<bool(int node)> here;
+    std::function<bool(int node)> is_connected;
     std::function<void(int node, int port, const std::string& nonce)> inspect;
     int fd = -1;  ///< descriptor to poll; serve() handles its events
     std::function<void()> serve;

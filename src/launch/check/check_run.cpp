@@ -241,7 +241,7 @@ class CheckRun {
     bool settled(int number) {
         const auto& mine = channel(number);
         if (node(number).info) return true;
-        if (by_launcher(number)) return !site_.launchers->here(number);
+        if (by_launcher(number)) return !site_.launchers->is_connected(number);
         if (!mine.process) return true;
         if (!mine.process->poll()) return false;
         drain(mine.process->stderr_fd(), channel(number).err);
@@ -254,7 +254,7 @@ class CheckRun {
         auto& mine = node(number);
         if (mine.info || mine.issue) return;
         if (by_launcher(number)) {
-            mine.issue = issue_of_launcher(site_.launchers->here(number), port_of(listener_));
+            mine.issue = issue_of_launcher(site_.launchers->is_connected(number), port_of(listener_));
             return;
         }
         const auto status = channel(number).process->poll();
@@ -280,8 +280,8 @@ class CheckRun {
         wait_for(probes_limit, [&] {
             return std::all_of(targets.begin(), targets.end(), [&](const auto& each) {
                 auto& mine = channel(each.first);
-                return mine.awaited.empty() ||
-                       (mine.process ? mine.process->poll().has_value() : !site_.launchers->here(each.first));
+                return mine.awaited.empty() || (mine.process ? mine.process->poll().has_value()
+                                                             : !site_.launchers->is_connected(each.first));
             });
         });
         for (const auto& [number, others] : targets) {

@@ -139,11 +139,11 @@ void ControlSocket::note_stacks(const Event& event, const JobState& job) {
         text += event.text.substr(0, max_stacks - std::min(max_stacks, text.size()));
         return;
     }
-    const auto told = stacks_.extract(event.rank);
+    const auto collected = stacks_.extract(event.rank);
     const auto line = dumped({{"rank", event.rank},
                               {"host", event.host},
                               {"file", event.text},
-                              {"text", told ? told.mapped() : std::string()},
+                              {"text", collected ? collected.mapped() : std::string()},
                               {"state", job.state_of(event.rank)}});
     for (auto& client : clients_)
         if (client.lacking && client.lacking->contains(event.rank)) say(client, line, false);

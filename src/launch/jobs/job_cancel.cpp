@@ -88,14 +88,14 @@ int wait_until_ended(const JobRecord& record, const KnownJobs& jobs) {
 
 int cancel_by_step(const JobRecord& record, const KnownJobs& jobs, const std::vector<std::string>& command,
                    const Environment& environment) {
-    const auto told = run_and_capture({.argv = command, .environment = environment}, scheduler_limit);
+    const auto answer = run_and_capture({.argv = command, .environment = environment}, scheduler_limit);
     const auto file = record_file(jobs.folder(), record);
     const auto has_ended = [&] {
         return !std::filesystem::exists(file) || left_the_queue(record, environment);
     };
     // The step may have been killed together with the job, which is a success.
-    if (!told.status.success() && !comes_true(has_ended, time_to_cancel))
-        throw Error(fmt::format("job {} cannot be cancelled: {}", record.job, one_line(trimmed(told.err))));
+    if (!answer.status.success() && !comes_true(has_ended, time_to_cancel))
+        throw Error(fmt::format("job {} cannot be cancelled: {}", record.job, one_line(trimmed(answer.err))));
     wait_until(has_ended, milliseconds{500}, record.job);
     std::filesystem::remove(file);
     say_ended(record);

@@ -34,7 +34,7 @@ struct JobCommand {
     bool follow = false;
     bool json = false;
     bool now = false;
-    bool here = false;                ///< do not forward to another machine
+    bool local_only = false;          ///< do not forward to another machine
     bool without_waiting = false;     ///< do not wait until a cancelled job has ended
     std::optional<std::string> text;  ///< output of --help
 };
@@ -54,7 +54,7 @@ JobCommand parse_job_command(const std::vector<std::string>& arguments) {
         app.add_option("--rank", out.ranks, "These ranks: 0,2-3 or all")->type_name("RANKS");
     if (out.name == "cancel")
         app.add_flag("--now", out.now, "Kill it at once; the programs cannot write a checkpoint");
-    app.add_flag("--here", out.here)->group("");
+    app.add_flag("--here", out.local_only)->group("");
     app.add_flag("--without-waiting", out.without_waiting)->group("");
     out.text = parse_args(app, {arguments.begin() + 1, arguments.end()});
     return out;
@@ -70,18 +70,19 @@ std::optional<cluster::RankList> ranks_of(const JobCommand& command) {
 }
 
 /// The same command, for the machine of the job's launcher.
-std::vector<std::string> args_there(const JobRecord& record, const std::vector<std::string>& arguments) {
+std::vector<std::string> remote_args(const JobRecord& record, const std::vector<std::string>& arguments) {
     std::vector<std::string> args{this_executable().string(), arguments.front(), "--here"};
     for (auto arg = arguments.begin() + 1; arg != arguments.end(); ++arg)
         args.push_back(is_called(record, *arg) ? full_name(record) : *arg);
     return args;
 }
 
-int run_there(const JobRecord& record, const JobCommand& command, const std::vector<std::string>& arguments,
-              const KnownJobs& jobs, const Environment& environment) {
+int run_remotely(const JobRecord& record, const JobCommand& command,
+                 const std::vector<std::string>& arguments, const KnownJobs& jobs,
+                 const Environment& environment) {
     const Way way(record, jobs.folder(), environment);
     if (!way.obstacle().empty()) throw Error(fmt::format("{}: {}", full_name(record), way.obstacle()));
-    auto args = args_there(record, arguments);
+    auto args = remote_args(record, arguments);
     if (command.name == "cancel" && way.is_step()) {
         args.emplace_back("--without-waiting");
         return cancel_by_step(record, jobs, way.command(args), environment);
@@ -97,11 +98,11 @@ int show_status(const JobCommand& command, const KnownJobs& jobs) {
     if (!command.job.empty()) {
         const auto record = jobs.find(command.job);
         found.push_back(
-            command.here && record.host != host_name()
+            command.local_only && record.host != host_name()
                 ? JobStatus{.record = record, .state = "unreachable", .why = "this is " + host_name()}
                 : jobs.examine(record, true));
     } else {
-        found = command.here ? jobs.examine_own() : jobs.examine_all();
+        found = command.local_only ? jobs.examine_own() : jobs.examine_all();
     }
     jobs.forget(found);
     if (command.job.empty()) std::erase_if(found, [](const JobStatus& job) { return job.state == "ended"; });
@@ -147,10 +148,10 @@ int run_job_command(const std::vector<std::string>& arguments, const Environment
         throw Error(fmt::format("job {} is {}: {}", record.job, status.state, status.why));
     }
     if (record.host == host_name()) return run_for(record, command, jobs);
-    if (command.here)
+    if (command.local_only)
         throw Error(fmt::format("this is {}, and the launcher of {} runs on {}", host_name(), record.job,
                                 record.host));
-    return run_there(record, command, arguments, jobs, environment);
+    return run_remotely(record, command, arguments, jobs, environment);
 }
 
 }  // namespace dtrain::launch

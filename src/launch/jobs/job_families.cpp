@@ -73,14 +73,14 @@ std::optional<double> exit_status_of(const RankView& rank) {
 
 void add_ranks(std::vector<Family>& families, const JobSnapshot& job, const WrittenAt& written_at) {
     if (job.ranks.empty()) return;
-    Family places{.name = "dtrain_rank_info", .help = "Where a rank is and what it is for.", .samples = {}};
-    for (const auto& [view, here, started, heartbeat] : job.ranks)
-        places.add({{"rank", std::to_string(view.rank)},
-                    {"role", view.role},
-                    {"number", std::to_string(view.number)},
-                    {"host", view.host}},
-                   1);
-    families.push_back(std::move(places));
+    Family info{.name = "dtrain_rank_info", .help = "Where a rank is and what it is for.", .samples = {}};
+    for (const auto& [view, has_log, started, heartbeat] : job.ranks)
+        info.add({{"rank", std::to_string(view.rank)},
+                  {"role", view.role},
+                  {"number", std::to_string(view.number)},
+                  {"host", view.host}},
+                 1);
+    families.push_back(std::move(info));
     add_of_ranks(families, "dtrain_rank_up", "Whether the rank's program runs.", job.ranks,
                  [](const MeasuredRank& rank) {
                      return rank.view.state == "running" || rank.view.state == "idle" ? 1.0 : 0.0;
@@ -93,7 +93,7 @@ void add_ranks(std::vector<Family>& families, const JobSnapshot& job, const Writ
     add_of_ranks(families, "dtrain_rank_log_written_time_seconds",
                  "When something was written last into the log of a rank of the launcher's node, since 1970.",
                  job.ranks, [&](const MeasuredRank& rank) {
-                     return rank.has_log_here ? written_at(rank.view.log) : std::nullopt;
+                     return rank.has_local_log ? written_at(rank.view.log) : std::nullopt;
                  });
     add_of_ranks(families, "dtrain_rank_heartbeat_time_seconds",
                  "When the launcher heard last from the first rank of each node of several, since 1970.",

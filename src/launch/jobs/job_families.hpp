@@ -28,7 +28,7 @@ struct JobIdentity {
 
 struct MeasuredRank {
     RankView view;
-    bool has_log_here = false;      ///< on the launcher's machine
+    bool has_local_log = false;     ///< on the launcher's machine
     std::int64_t started_us = 0;    ///< since 1970, by its node's clock; 0: not started yet
     std::int64_t heartbeat_us = 0;  ///< when the launcher received the last heartbeat; 0: none
 };

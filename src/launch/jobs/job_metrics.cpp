@@ -38,7 +38,7 @@ void JobMetrics::begin(const std::vector<PlannedRank>& planned, int restarts) {
     std::vector<MeasuredRank> ranks;
     for (int rank = 0; rank < nothing_yet.size(); ++rank) {
         const auto& plan = planned[static_cast<std::size_t>(rank)];
-        ranks.push_back({.view = rank_view(plan, nothing_yet, rank), .has_log_here = plan.info.is_here});
+        ranks.push_back({.view = rank_view(plan, nothing_yet, rank), .has_local_log = plan.info.is_local});
     }
     const std::scoped_lock lock(mutex_);
     now_.state = "starting";

@@ -119,10 +119,10 @@ std::string own_pid_space() {
 }
 
 void remove_dead_records(const fs::path& folder, const std::string& host) {
-    const auto here = own_pid_space();
-    if (here.empty()) return;
+    const auto own_scope = own_pid_space();
+    if (own_scope.empty()) return;
     for (const auto& record : read_records(folder))
-        if (record.host == host && record.pid_scope == here && !is_running(record))
+        if (record.host == host && record.pid_scope == own_scope && !is_running(record))
             remove_traces(folder, record);
 }
 

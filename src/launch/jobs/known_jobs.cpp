@@ -86,8 +86,8 @@ std::optional<JobRecord> KnownJobs::in_a_queue(const std::string& arg) const {
 JobStatus KnownJobs::examine(const JobRecord& record, bool with_ranks) const {
     if (is_submitted_only(record)) return examine_queued(record);
     if (record.host != host_name()) {
-        auto there = examine_there(record, {"status", "--json", "--here", full_name(record)});
-        return there.front();
+        auto statuses = examine_remotely(record, {"status", "--json", "--here", full_name(record)});
+        return statuses.front();
     }
     if (!is_running(record))
         return {.record = record, .state = "lost", .why = "its launcher is gone without an end"};
@@ -114,8 +114,8 @@ JobStatus KnownJobs::examine_queued(const JobRecord& record) const {
                    ", and has no launcher that can be seen here"};
 }
 
-std::vector<JobStatus> KnownJobs::examine_there(const JobRecord& record,
-                                                const std::vector<std::string>& args) const {
+std::vector<JobStatus> KnownJobs::examine_remotely(const JobRecord& record,
+                                                   const std::vector<std::string>& args) const {
     const Way way(record, folder_, environment_);
     auto obstacle = way.obstacle();
     if (obstacle.empty()) {
@@ -136,7 +136,7 @@ std::vector<JobStatus> KnownJobs::examine_all() const {
     for (const auto& record : records_)
         if (!is_submitted_only(record) && record.host != own_host && !others.contains(record.host))
             others[record.host] = Background<std::vector<JobStatus>>::in_thread([this, &record] {
-                return examine_there(record, {"status", "--json", "--here"});
+                return examine_remotely(record, {"status", "--json", "--here"});
             });
     std::vector<JobStatus> seen;
     for (auto& [host, answer] : others) {

@@ -39,7 +39,8 @@ class KnownJobs {
     void forget(const std::vector<JobStatus>& jobs) const;
 
   private:
-    std::vector<JobStatus> examine_there(const JobRecord& record, const std::vector<std::string>& args) const;
+    std::vector<JobStatus> examine_remotely(const JobRecord& record,
+                                            const std::vector<std::string>& args) const;
     JobStatus examine_queued(const JobRecord& record) const;
     std::optional<JobRecord> in_a_queue(const std::string& arg) const;
 

@@ -30,15 +30,15 @@ constexpr milliseconds workers_limit{60'000};  // the workers' own limit is 12 s
 constexpr std::size_t max_quoted = 80;
 
 /// A line of the launcher's answer: a rank's, or none when all have answered.
-using Told = std::optional<StackAnswer>;
+using AnswerLine = std::optional<StackAnswer>;
 
-Told told_by(const Json& told) {
-    if (told.contains("end")) return std::nullopt;
-    return StackAnswer{.rank = told.at("rank").get<int>(),
-                       .host = told.at("host").get<std::string>(),
-                       .file = told.at("file").get<std::string>(),
-                       .text = told.at("text").get<std::string>(),
-                       .state = told.value("state", "")};
+AnswerLine answer_line(const Json& line) {
+    if (line.contains("end")) return std::nullopt;
+    return StackAnswer{.rank = line.at("rank").get<int>(),
+                       .host = line.at("host").get<std::string>(),
+                       .file = line.at("file").get<std::string>(),
+                       .text = line.at("text").get<std::string>(),
+                       .state = line.value("state", "")};
 }
 
 }  // namespace
@@ -52,13 +52,13 @@ StackAnswers ask_for_stacks(const JobRecord& record, const JobView& view) {
     while (!out.complete && Clock::now() < deadline) {
         const auto line = client.read_line(std::chrono::ceil<milliseconds>(deadline - Clock::now()));
         if (!line) break;
-        auto told = read_json(*line, told_by);
-        if (!told)
+        auto answer = read_json(*line, answer_line);
+        if (!answer)
             throw Error(fmt::format("the launcher of {} answers with what are no stacks: {}", record.job,
                                     one_line(*line, max_quoted)));
-        out.complete = !told->has_value();
-        if (told->has_value() && known.contains((*told)->rank))
-            out.of_ranks[(*told)->rank] = std::move(**told);
+        out.complete = !answer->has_value();
+        if (answer->has_value() && known.contains((*answer)->rank))
+            out.of_ranks[(*answer)->rank] = std::move(**answer);
     }
     return out;
 }

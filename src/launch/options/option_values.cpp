@@ -118,26 +118,26 @@ void assign(Options& options, const OptionRow& row, const std::string& text, con
         [&](auto field) {
             if constexpr (!std::is_same_v<decltype(field), std::monostate>) {
                 using Value = std::remove_reference_t<decltype(options.*field)>;
-                auto& place = options.*field;
+                auto& value = options.*field;
                 if constexpr (std::is_same_v<Value, bool>)
-                    place = as_bool(text, source);
+                    value = as_bool(text, source);
                 else if constexpr (std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>>)
-                    place =
+                    value =
                         row.name == permissions ? as_permissions(text, source) : as_int(row, text, source);
                 else if constexpr (std::is_same_v<Value, Milliseconds>)
-                    place = as_seconds(row, text, source);
+                    value = as_seconds(row, text, source);
                 else if constexpr (std::is_same_v<Value, std::optional<std::uintmax_t>>)
-                    place = as_bytes(text, source);
+                    value = as_bytes(text, source);
                 else if constexpr (std::is_same_v<Value, std::optional<cluster::HangLimit>>)
-                    place = as_hang_limit(text, source);
+                    value = as_hang_limit(text, source);
                 else if constexpr (std::is_same_v<Value, std::vector<std::string>>)
-                    place = split(as_text(row, text, source), between_values);
+                    value = split(as_text(row, text, source), between_values);
                 else if constexpr (Choosable<Value>)
-                    place = *choice_of<Value>(as_text(row, text, source));
+                    value = *choice_of<Value>(as_text(row, text, source));
                 else if constexpr (IsChoice<Value>)
-                    place = choice_of<typename ChosenOf<Value>::Type>(as_text(row, text, source));
+                    value = choice_of<typename ChosenOf<Value>::Type>(as_text(row, text, source));
                 else
-                    place = as_text(row, text, source);
+                    value = as_text(row, text, source);
             }
         },
         row.field);

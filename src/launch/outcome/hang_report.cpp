@@ -16,7 +16,7 @@ namespace {
 
 using cluster::Event;
 
-struct Place {
+struct RanksAt {
     std::string where;
     std::vector<int> ranks;
     std::int64_t since_us = 0;  ///< of the rank that became idle first
@@ -26,19 +26,19 @@ std::int64_t since_us(const Event& event) {
     return event.time_us - 1000 * event.idle_ms;
 }
 
-std::vector<Place> places_of(std::vector<Event> hung) {
+std::vector<RanksAt> by_location(std::vector<Event> hung) {
     std::stable_sort(hung.begin(), hung.end(),
                      [](const Event& a, const Event& b) { return since_us(a) < since_us(b); });
-    std::vector<Place> places;
+    std::vector<RanksAt> groups;
     for (const auto& event : hung) {
-        auto place = std::find_if(places.begin(), places.end(),
-                                  [&](const Place& known) { return known.where == event.text; });
-        if (place == places.end())
-            place = places.insert(place, {.where = event.text, .since_us = since_us(event)});
-        place->ranks.push_back(event.rank);
+        auto group = std::find_if(groups.begin(), groups.end(),
+                                  [&](const RanksAt& known) { return known.where == event.text; });
+        if (group == groups.end())
+            group = groups.insert(group, {.where = event.text, .since_us = since_us(event)});
+        group->ranks.push_back(event.rank);
     }
-    for (auto& place : places) std::sort(place.ranks.begin(), place.ranks.end());
-    return places;
+    for (auto& group : groups) std::sort(group.ranks.begin(), group.ranks.end());
+    return groups;
 }
 
 std::string clock_time(std::int64_t time_us) {
@@ -91,15 +91,15 @@ std::string hang_sign(const std::vector<Event>& hung) {
                        static_cast<double>(shortest->idle_ms) / 1000);
 }
 
-std::vector<std::string> hang_places(const std::vector<Event>& hung,
-                                     const std::function<std::string(int)>& stacks_of) {
+std::vector<std::string> hang_locations(const std::vector<Event>& hung,
+                                        const std::function<std::string(int)>& stacks_of) {
     std::vector<std::string> lines;
-    for (const auto& place : places_of(hung)) {
-        const bool one = place.ranks.size() == 1;
+    for (const auto& group : by_location(hung)) {
+        const bool one = group.ranks.size() == 1;
         lines.push_back(fmt::format("{} [{}]: since {} in {}; stacks: {}{}", one ? "rank" : "ranks",
-                                    fmt::join(place.ranks, ","), clock_time(place.since_us),
-                                    place.where.empty() ? "an unknown place" : place.where,
-                                    stacks_of(place.ranks.front()), one ? "" : " and so on"));
+                                    fmt::join(group.ranks, ","), clock_time(group.since_us),
+                                    group.where.empty() ? "an unknown place" : group.where,
+                                    stacks_of(group.ranks.front()), one ? "" : " and so on"));
     }
     return lines;
 }

@@ -48,8 +48,8 @@ std::string hang_sign(const std::vector<cluster::Event>& hung);
 /// became idle. Tells since when (local time), in what, and where the stacks are. Pure except for the time
 /// zone.
 /// @param stacks_of the file of a rank's stacks, with its node if that is another one
-std::vector<std::string> hang_places(const std::vector<cluster::Event>& hung,
-                                     const std::function<std::string(int)>& stacks_of);
+std::vector<std::string> hang_locations(const std::vector<cluster::Event>& hung,
+                                        const std::function<std::string(int)>& stacks_of);
 
 /// A line about the ranks that were done by then: others often wait for one that ended too early. Pure except
 /// for the time zone.

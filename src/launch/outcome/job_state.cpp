@@ -42,7 +42,7 @@ void JobState::take(const Event& event) {
             break;
         case Event::Kind::idle:
             if (!rank.idle && !rank.ended) ++idle_;
-            rank.idle = event;
+            rank.idle = std::make_shared<const cluster::Event>(event);
             break;
         case Event::Kind::active:
             if (rank.idle && !rank.ended) --idle_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -85,7 +86,7 @@ class JobState {
     struct Rank {
         std::optional<cluster::Event> started;
         std::optional<cluster::Event> ended;
-        std::optional<cluster::Event> idle;
+        std::shared_ptr<const cluster::Event> idle;  ///< few ranks are; an event takes some 250 bytes
         std::string output;
         std::string gpus;
         std::string state;

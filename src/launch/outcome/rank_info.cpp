@@ -31,7 +31,7 @@ std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name,
     std::vector<RankInfo> info(static_cast<std::size_t>(plan.size()));
     const auto names = backend_named(plan.engine).node_names(plan);
     for (std::size_t node = 0; node < plan.nodes.size(); ++node) {
-        const bool is_here = plan.own_node && *plan.own_node == static_cast<int>(node);
+        const bool is_local = plan.own_node && *plan.own_node == static_cast<int>(node);
         const auto& log_dir = plan.nodes[node].log_dir.empty() ? plan.log_dir : plan.nodes[node].log_dir;
         for (const auto& rank : plan.nodes[node].ranks) {
             auto log = fmt::format("{}/{}", log_dir, cluster::log_name(rank.role, rank.index));
@@ -45,8 +45,8 @@ std::vector<RankInfo> info_of(const Plan& plan, const std::string& own_name,
             info[static_cast<std::size_t>(rank.rank)] = {.role = to_string(rank.role),
                                                          .number = rank.index,
                                                          .node = plan.nodes[node].host,
-                                                         .host = is_here ? own_name : plan.nodes[node].host,
-                                                         .is_here = is_here,
+                                                         .host = is_local ? own_name : plan.nodes[node].host,
+                                                         .is_local = is_local,
                                                          .local_rank = rank.local_rank,
                                                          .gpus = rank.gpus,
                                                          .log = std::move(log),

@@ -182,10 +182,10 @@ class Examination {
             cause_is_known = cause_is_known || failure.kind != Event::Kind::stopped;
         }
         if (ending_.asked_to_stop_by != 0) return;
-        std::unordered_set<int> told;
-        for (const auto& end : report_.failed) told.insert(end.rank);
+        std::unordered_set<int> reported;
+        for (const auto& end : report_.failed) reported.insert(end.rank);
         for (const int rank : job_.silent())
-            if (!told.contains(rank)) report_.silent.push_back(end_of(rank));
+            if (!reported.contains(rank)) report_.silent.push_back(end_of(rank));
     }
 
     /// A step is also cancelled when srun ends the remaining ranks after a failure, which does not count.
@@ -231,7 +231,7 @@ class Examination {
                 report_.hints.push_back(ending_.machine_info);
             return;
         }
-        if (cause.told) return;
+        if (cause.reported) return;
         if (cause.how == How::exited && cause.status == ExitStatus{})
             report_.hints.emplace_back(
                 "it ended before MPI_Init or without MPI_Finalize, and mpirun ends the other ranks then: "
@@ -246,10 +246,10 @@ class Examination {
     /// report.
     void add_errors_of_gpus() {
         const auto& cause = report_.failed.front();
-        std::size_t told = 0;
+        std::size_t described = 0;
         for (const auto& error : job_.gpu_errors()) {
             if (error.host == cause.info.host && cause.detail.find(error.text) != std::string::npos) continue;
-            if (++told > described_ranks) break;
+            if (++described > described_ranks) break;
             const auto ranks = ranks_on(error.host);
             report_.hints.push_back(fmt::format("on {}, where {} {} ran, {}", error.host,
                                                 plural(static_cast<std::size_t>(ranks.count()), "rank"),
@@ -299,7 +299,7 @@ class Examination {
 
     /// A cause that was stopped before it exited comes first, followed by the rank that ended first.
     ExitStatus status_of_failure() const {
-        const auto& end = report_.failed[report_.failed.front().told ? 1 : 0];
+        const auto& end = report_.failed[report_.failed.front().reported ? 1 : 0];
         return end.how == How::vanished ? ending_.engine_status : end.status;
     }
 

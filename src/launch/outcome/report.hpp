@@ -26,7 +26,7 @@ struct RankInfo {
     int number = 0;                ///< index within its role, as in its log's name; a trainer's is its rank
     std::string node;              ///< host name of its node in the plan
     std::string host;              ///< the node's own host name, if it was reported
-    bool is_here = true;           ///< on the machine where dtrain-launch runs
+    bool is_local = true;          ///< on the machine where dtrain-launch runs
     int local_rank = 0;
     std::vector<std::string> gpus;  ///< ids as shown to users; empty: none
     std::string log;                ///< absolute path
@@ -75,7 +75,7 @@ struct RankEnd {
     std::string exception;           ///< Python exception in its error file or log; "": none, or not searched
     std::optional<RankError> error;  ///< what its program says about its failure
     bool followed = false;     ///< it ended by itself because of the cause's error, which all ranks threw
-    bool told = false;         ///< it reported the cause's error before it was stopped
+    bool reported = false;     ///< it reported the cause's error before it was stopped
     bool consequence = false;  ///< its log says that it got SIGTERM, while others failed by themselves
     /// The program's own error, unless it is the Python exception; "" if there is none.
     std::string error_message() const {

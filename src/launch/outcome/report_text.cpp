@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@ namespace dtrain::launch {
 namespace {
 
 using How = RankEnd::How;
+using Ends = std::vector<const RankEnd*>;  // of a report, which may have 80,000
 
 bool is_trainer(const RankEnd& end) {
     return end.info.role == "trainer";
@@ -26,7 +28,7 @@ std::string name_of(const RankEnd& end) {
 
 /// The log file, and its node if that is another one.
 std::string where(const RankEnd& end) {
-    return end.info.is_here ? end.info.log : fmt::format("{} on {}", end.info.log, end.info.host);
+    return end.info.is_local ? end.info.log : fmt::format("{} on {}", end.info.log, end.info.host);
 }
 
 std::string log_name(const RankEnd& end) {
@@ -34,15 +36,15 @@ std::string log_name(const RankEnd& end) {
 }
 
 /// "ranks [0,2]"; "server [1], workers [0,3]" in parameter-server jobs.
-std::string list_of(const std::vector<RankEnd>& ends) {
+std::string list_of(const Ends& ends) {
     std::vector<std::pair<std::string, std::vector<int>>> by_role;
-    for (const auto& end : ends) {
-        const auto noun = is_trainer(end) ? "rank" : end.info.role;
+    for (const auto* end : ends) {
+        const auto noun = is_trainer(*end) ? "rank" : end->info.role;
         const auto known = std::find_if(by_role.begin(), by_role.end(),
                                         [&](const auto& group) { return group.first == noun; });
         auto& numbers =
             known == by_role.end() ? by_role.emplace_back(noun, std::vector<int>{}).second : known->second;
-        numbers.push_back(end.info.number);
+        numbers.push_back(end->info.number);
     }
     std::vector<std::string> groups;
     for (auto& [noun, numbers] : by_role) {
@@ -52,11 +54,16 @@ std::string list_of(const std::vector<RankEnd>& ends) {
     return join(groups, ", ");
 }
 
-std::vector<RankEnd> those(const std::vector<RankEnd>& ends, How how) {
-    std::vector<RankEnd> out;
-    std::copy_if(ends.begin(), ends.end(), std::back_inserter(out),
-                 [&](const auto& end) { return end.how == how; });
+template <class Condition>
+Ends those(std::span<const RankEnd> ends, const Condition& condition) {
+    Ends out;
+    for (const auto& end : ends)
+        if (condition(end)) out.push_back(&end);
     return out;
+}
+
+Ends those(const std::vector<RankEnd>& ends, How how) {
+    return those(ends, [&](const RankEnd& end) { return end.how == how; });
 }
 
 std::string sentence(const RankEnd& end) {
@@ -93,9 +100,9 @@ std::string block_of_vanished(const FailureReport& report) {
                                   list_of(vanished), why_lost(report), report.ending.engine,
                                   report.ending.engine_status.to_string());
     for (std::size_t i = 0; i < std::min(vanished.size(), described_ranks); ++i)
-        text += fmt::format("  {} on {}: {}\n", name_of(vanished[i]), vanished[i].info.host,
-                            vanished[i].pid != 0 ? info_of(vanished[i])
-                                                 : info_of(vanished[i]) + ", no program of it was seen");
+        text += fmt::format("  {} on {}: {}\n", name_of(*vanished[i]), vanished[i]->info.host,
+                            vanished[i]->pid != 0 ? info_of(*vanished[i])
+                                                  : info_of(*vanished[i]) + ", no program of it was seen");
     return text;
 }
 
@@ -128,12 +135,12 @@ std::string waited_for_line(const RankEnd& end) {
 
 std::string block_of_cause(const FailureReport& report) {
     const auto& cause = *report.cause();
-    const auto told = reason_for_headline(report);
+    const auto why = reason_for_headline(report);
     auto text = cause.how == How::vanished ? block_of_vanished(report)
-                                           : sentence_of_cause(report, told) + "\n  " + info_of(cause) + "\n";
+                                           : sentence_of_cause(report, why) + "\n  " + info_of(cause) + "\n";
     for (const auto& [name, reason] :
          {std::pair("exception", cause.exception), std::pair("error", cause.error_message())})
-        if (!reason.empty() && reason != told) text += fmt::format("  {}: {}\n", name, reason);
+        if (!reason.empty() && reason != why) text += fmt::format("  {}: {}\n", name, reason);
     for (std::size_t i = 0; i < std::min(report.waited_for.size(), described_ranks); ++i)
         text += waited_for_line(report.waited_for[i]);
     for (const auto& hint : report.hints) text += fmt::format("  hint: {}\n", hint);
@@ -158,13 +165,13 @@ std::string new_error(const RankEnd& end, const FailureReport& report) {
 
 /// One line for each of the first ranks, up to `described_ranks`.
 template <class Line>
-std::string described(const FailureReport& report, const std::vector<RankEnd>& ends, const Line& line) {
+std::string described(const FailureReport& report, const Ends& ends, const Line& line) {
     std::string text;
-    for (std::size_t i = 0; i < std::min(ends.size(), described_ranks); ++i) {
-        text += line(ends[i]);
-        if (!ends[i].exception.empty()) text += "; exception: " + ends[i].exception;
-        if (const auto error = new_error(ends[i], report); !error.empty())
-            text += fmt::format("; error: {}; log: {}", error, where(ends[i]));
+    for (const auto* end : std::span(ends).first(std::min(ends.size(), described_ranks))) {
+        text += line(*end);
+        if (!end->exception.empty()) text += "; exception: " + end->exception;
+        if (const auto error = new_error(*end, report); !error.empty())
+            text += fmt::format("; error: {}; log: {}", error, where(*end));
         text += "\n";
     }
     if (ends.size() > described_ranks) text += fmt::format("and {} more\n", ends.size() - described_ranks);
@@ -172,10 +179,9 @@ std::string described(const FailureReport& report, const std::vector<RankEnd>& e
 }
 
 std::string others_that_failed(const FailureReport& report) {
-    std::vector<RankEnd> others;
-    std::copy_if(
-        report.failed.begin() + 1, report.failed.end(), std::back_inserter(others),
-        [&](const auto& end) { return end.how != How::vanished || report.cause()->how != How::vanished; });
+    const auto others = those(std::span(report.failed).subspan(1), [&](const RankEnd& end) {
+        return end.how != How::vanished || report.cause()->how != How::vanished;
+    });
     return described(report, others, [](const RankEnd& end) {
         if (end.followed) return "ended with it: " + sentence(end);
         return (end.consequence ? "ended by SIGTERM, as its log says: " : "failed too: ") + sentence(end);
@@ -188,10 +194,10 @@ std::string rest_of_the_job(const FailureReport& report) {
     const auto by_others = those(report.stopped, How::stopped_by_others);
     if (!by_us.empty())
         text += fmt::format("then stopped by {}: {}\n", report.ending.launcher, list_of(by_us));
-    std::vector<RankEnd> notable;
-    const auto has_new_error = [&](const auto& end) { return !new_error(end, report).empty(); };
-    std::copy_if(by_us.begin(), by_us.end(), std::back_inserter(notable),
-                 [&](const auto& end) { return end.exited_while_stopped() || has_new_error(end); });
+    const auto has_new_error = [&](const RankEnd* end) { return !new_error(*end, report).empty(); };
+    auto notable = by_us;
+    std::erase_if(notable,
+                  [&](const RankEnd* end) { return !end->exited_while_stopped() && !has_new_error(end); });
     std::ranges::stable_partition(notable, has_new_error);
     text += described(report, notable, [](const RankEnd& end) {
         return fmt::format("  of them {} on {} ended with {}", name_of(end), end.info.host,
@@ -200,7 +206,8 @@ std::string rest_of_the_job(const FailureReport& report) {
     if (!by_others.empty())
         text += fmt::format("then stopped with the job by others: {}\n", list_of(by_others));
     if (!report.silent.empty())
-        text += fmt::format("never told how they ended: {}\n", list_of(report.silent));
+        text += fmt::format("never told how they ended: {}\n",
+                            list_of(those(report.silent, [](const RankEnd&) { return true; })));
     if (report.ending.restarts > 0)
         text += fmt::format("the job had been started again {} {} before\n", report.ending.restarts,
                             report.ending.restarts == 1 ? "time" : "times");
@@ -262,7 +269,7 @@ std::string how_it_ended(const RankEnd& end) {
         case How::stopped_by_us:
             return fmt::format(
                 "the program {} ({})",
-                end.told ? "was ending with its error when dtrain-launch stopped it" : "was stopped",
+                end.reported ? "was ending with its error when dtrain-launch stopped it" : "was stopped",
                 end.status.to_string());
         case How::stopped_by_others:
             return fmt::format("the program was stopped ({}), and not by dtrain-launch",
@@ -289,7 +296,7 @@ std::optional<std::string> final_lines(const FailureReport& report, const RankEn
     };
     if (rank.followed)
         return fmt::format("dtrain: ended with {} because {}", rank.status.to_string(), see_cause());
-    if (rank.how != How::stopped_by_us || rank.told) return std::nullopt;
+    if (rank.how != How::stopped_by_us || rank.reported) return std::nullopt;
     const auto stopped = how_it_was_stopped(rank);
     if (cause == nullptr || !report.stopped_after_failure) {
         if (report.ending.asked_to_stop_by != 0)

@@ -49,7 +49,7 @@ class Reporters {
     /// A stopped server counts if its error is repeated by the first rank, or by the one that reports for
     /// all.
     const RankEnd* server() const {
-        if (const auto* told = first(ends_, reports_own_failure)) return told;
+        if (const auto* found = first(ends_, reports_own_failure)) return found;
         const auto* const reporter = for_all();
         const auto& said = said_ || reporter == nullptr ? said_ : reporter->error;
         return first(stopped_, [&](const RankEnd& end) {
@@ -58,8 +58,8 @@ class Reporters {
     }
 
     const RankEnd* for_all() const {
-        const auto* const told = first(ends_, reports_for_all);
-        return told != nullptr ? told : first(stopped_, reports_for_all);
+        const auto* const found = first(ends_, reports_for_all);
+        return found != nullptr ? found : first(stopped_, reports_for_all);
     }
 
   private:
@@ -96,16 +96,16 @@ const RankEnd* who_reports(const FailureReport& report,
 
 void put_reporter_first(FailureReport& report, const std::function<std::string(int rank)>& log_tail) {
     if (report.failed.empty()) return;
-    const auto* const teller = who_reports(report, log_tail);
-    if (teller == nullptr) return;
-    const int rank = teller->rank;
+    const auto* const reporter = who_reports(report, log_tail);
+    if (reporter == nullptr) return;
+    const int rank = reporter->rank;
     const auto code = report.failed.front().status.code;
     for (auto* ends : {&report.failed, &report.stopped}) {
         const auto found = std::ranges::find(*ends, rank, &RankEnd::rank);
         if (found == ends->end()) continue;
         auto cause = *found;
-        cause.told = cause.status.signal != 0;
-        if (!cause.told) cause.how = How::exited;
+        cause.reported = cause.status.signal != 0;
+        if (!cause.reported) cause.how = How::exited;
         ends->erase(found);
         report.failed.insert(report.failed.begin(), std::move(cause));
         break;

@@ -80,19 +80,19 @@ std::string outcome_of(const FailureReport& report) {
 
 }  // namespace
 
-std::vector<metrics::RankPlace> places_of(const Plan& plan, const std::vector<RankInfo>& info) {
-    std::vector<metrics::RankPlace> places;
+std::vector<metrics::RankLocation> locations_of(const Plan& plan, const std::vector<RankInfo>& info) {
+    std::vector<metrics::RankLocation> locations;
     for (const auto* rank : plan.ranks()) {
         const auto& known = info.at(static_cast<std::size_t>(rank->rank));
-        places.push_back({.rank = rank->rank,
-                          .role = known.role,
-                          .host = known.host,
-                          .local_rank = known.local_rank,
-                          .gpus = known.gpus,
-                          .cpus = plan.nodes_place_themselves ? "" : rank->assignment.cpus.to_string(),
-                          .log = known.log});
+        locations.push_back({.rank = rank->rank,
+                             .role = known.role,
+                             .host = known.host,
+                             .local_rank = known.local_rank,
+                             .gpus = known.gpus,
+                             .cpus = plan.nodes_place_themselves ? "" : rank->assignment.cpus.to_string(),
+                             .log = known.log});
     }
-    return places;
+    return locations;
 }
 
 void add_start(metrics::Run& run, int number, const JobState& job, const FailureReport& report, double now) {
@@ -118,19 +118,19 @@ void add_start(metrics::Run& run, int number, const JobState& job, const Failure
             span.text = bad->second.text;
         }
         if (start)
-            for (auto& place : run.places)
-                if (place.rank == rank && !start->host.empty()) {
-                    place.host = start->host;
-                    if (place.cpus.empty()) place.cpus = start->cpus;
+            for (auto& location : run.locations)
+                if (location.rank == rank && !start->host.empty()) {
+                    location.host = start->host;
+                    if (location.cpus.empty()) location.cpus = start->cpus;
                 }
         if (span.state == "failed" || span.state == "lost")
             events.push_back({span.end, fmt::format("rank {}: {}", rank, span.text), true});
         run.spans.push_back(std::move(span));
     }
     for (const auto& hang : report.ending.reported_hangs) {
-        const auto told = since_began(hang.time_us);
-        events.push_back({told, hang.text, true});
-        if (hang.seconds) events.push_back({told + *hang.seconds, "the job goes on", false});
+        const auto reported_at = since_began(hang.time_us);
+        events.push_back({reported_at, hang.text, true});
+        if (hang.seconds) events.push_back({reported_at + *hang.seconds, "the job goes on", false});
     }
     run.gpus.clear();
     for (int rank = 0; rank < job.size(); ++rank)
@@ -173,10 +173,10 @@ bool RunPage::is_page(const std::string& file) {
 RunPage::RunPage(std::string file, mode_t mode, std::string title)
     : file_(std::move(file)), mode_(mode), run_{.title = std::move(title), .began = metrics::time_now()} {}
 
-void RunPage::begin(std::vector<metrics::RankPlace> places, std::vector<metrics::Fact> info,
+void RunPage::begin(std::vector<metrics::RankLocation> locations, std::vector<metrics::Fact> info,
                     std::string record) {
     ++starts_;
-    run_.places = std::move(places);
+    run_.locations = std::move(locations);
     run_.info = std::move(info);
     run_.outcome = "running";
     run_.failure.reset();
@@ -188,7 +188,7 @@ void RunPage::begin(std::vector<metrics::RankPlace> places, std::vector<metrics:
     run_.events.push_back(
         {seconds,
          fmt::format("{} {}", starts_ == 1 ? "the job is started:" : "the job is started again:",
-                     counted(run_.places.size(), "rank")),
+                     counted(run_.locations.size(), "rank")),
          false});
     write();
 }

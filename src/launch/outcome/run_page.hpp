@@ -15,7 +15,7 @@
 namespace dtrain::launch {
 
 /// Where the plan placed the ranks.
-std::vector<metrics::RankPlace> places_of(const Plan& plan, const std::vector<RankInfo>& info);
+std::vector<metrics::RankLocation> locations_of(const Plan& plan, const std::vector<RankInfo>& info);
 
 /// Adds the outcome of a start of a job to its page: when its ranks ran, and which failed. Earlier starts are
 /// kept. Pure.
@@ -37,7 +37,8 @@ class RunPage {
 
     /// Begins a start. Writes the page, so that it exists whatever happens.
     /// @param record path of the run record that a native job will write
-    void begin(std::vector<metrics::RankPlace> places, std::vector<metrics::Fact> info, std::string record);
+    void begin(std::vector<metrics::RankLocation> locations, std::vector<metrics::Fact> info,
+               std::string record);
 
     /// Ends a start. Writes the page.
     /// @param report without secrets

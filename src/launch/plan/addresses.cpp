@@ -82,36 +82,36 @@ struct RendezvousPorts {
 };
 
 /// The option that sets this port of this machine; "" if dtrain chose it.
-std::string option_with_port(const PlanInput& input, const ServerJobPlaces& places, int port) {
-    const auto has = [&](const std::vector<MemberPlace>& members) {
-        return std::any_of(members.begin(), members.end(), [&](const MemberPlace& member) {
+std::string option_with_port(const PlanInput& input, const ServerJobMembers& members, int port) {
+    const auto has = [&](const std::vector<MemberAddress>& of_role) {
+        return std::any_of(of_role.begin(), of_role.end(), [&](const MemberAddress& member) {
             return member.own_choice && member.port == port && is_own_host(input, member.host);
         });
     };
-    if (has(places.servers)) return "--servers";
-    if (has(places.workers)) return "--workers";
-    if (std::any_of(places.stages.begin(), places.stages.end(),
-                    [&](const StagePlaces& stage) { return has(stage.members); }))
+    if (has(members.servers)) return "--servers";
+    if (has(members.workers)) return "--workers";
+    if (std::any_of(members.stages.begin(), members.stages.end(),
+                    [&](const StageMembers& stage) { return has(stage.members); }))
         return "--heter_workers";
     return input.options.http_port == port ? "--http_port" : "";
 }
 
-void check_own_ports(const PlanInput& input, const ServerJobPlaces& places, const std::vector<int>& ports) {
+void check_own_ports(const PlanInput& input, const ServerJobMembers& members, const std::vector<int>& ports) {
     try {
         input.ports.exactly(ports);
     } catch (const PortTaken& taken) {
-        const auto option = option_with_port(input, places, taken.port());
+        const auto option = option_with_port(input, members, taken.port());
         if (option.empty()) throw;
         throw taken.with_advice(fmt::format("choose another in {}", option));
     }
 }
 
-RendezvousPorts assign_ports(const PlanInput& input, ServerJobPlaces& places) {
+RendezvousPorts assign_ports(const PlanInput& input, ServerJobMembers& members) {
     const auto wanted_gloo = input.options.http_port;
-    std::vector<MemberPlace*> open;
+    std::vector<MemberAddress*> open;
     std::vector<int> own;
     int highest = wanted_gloo.value_or(0);
-    for (auto* member : in_rank_order(places)) {
+    for (auto* member : in_rank_order(members)) {
         if (!member->port) {
             open.push_back(member);
             continue;
@@ -123,13 +123,13 @@ RendezvousPorts assign_ports(const PlanInput& input, ServerJobPlaces& places) {
         // Every node computes the same ports without communication.
         const RendezvousPorts out{
             .gloo = wanted_gloo.value_or(highest + 1), .master = highest + 2, .torch = highest + 3};
-        if (is_own_host(input, places.servers.front().host))
+        if (is_own_host(input, members.servers.front().host))
             own.insert(own.end(), {out.gloo, out.master, out.torch});
-        check_own_ports(input, places, own);
+        check_own_ports(input, members, own);
         return out;
     }
     if (wanted_gloo) own.push_back(*wanted_gloo);
-    check_own_ports(input, places, own);
+    check_own_ports(input, members, own);
     constexpr int rendezvous_ports = 3;
     const auto ports = input.ports.any(static_cast<int>(open.size()) + rendezvous_ports);
     auto next = ports.begin();
@@ -137,7 +137,7 @@ RendezvousPorts assign_ports(const PlanInput& input, ServerJobPlaces& places) {
     return {.gloo = wanted_gloo.value_or(next[0]), .master = next[1], .torch = next[2], .free = true};
 }
 
-std::vector<std::string> endpoints_of(const std::vector<MemberPlace>& members) {
+std::vector<std::string> endpoints_of(const std::vector<MemberAddress>& members) {
     std::vector<std::string> out;
     for (const auto& member : members)
         out.push_back(cluster::format_address(member.host, member.port.value()));
@@ -192,14 +192,14 @@ cluster::Endpoints joined_endpoints(const PlanInput& input) {
     return cluster::consecutive_endpoints(hosts, ranks, first);
 }
 
-ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces places) {
-    const auto ports = assign_ports(input, places);
-    const auto& first_host = places.servers.front().host;
-    ServerJobAddresses out{.job = {.servers = endpoints_of(places.servers),
-                                   .workers = endpoints_of(places.workers),
+ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobMembers members) {
+    const auto ports = assign_ports(input, members);
+    const auto& first_host = members.servers.front().host;
+    ServerJobAddresses out{.job = {.servers = endpoints_of(members.servers),
+                                   .workers = endpoints_of(members.workers),
                                    .gloo_endpoint = cluster::format_address(first_host, ports.gloo)},
                            .free_ports = ports.free};
-    for (const auto& stage : places.stages)
+    for (const auto& stage : members.stages)
         out.job.stages.push_back(
             {.device = to_string(stage.device), .endpoints = endpoints_of(stage.members)});
     out.endpoints = {.trainers = out.job.workers,

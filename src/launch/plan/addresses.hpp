@@ -41,8 +41,8 @@ struct ServerJobAddresses {
     bool free_ports = false;
 };
 
-/// The ports in `places`, or free ones for the members of a job on one machine. The rendezvous points are on
+/// The ports in `members`, or free ones for the members of a job on one machine. The rendezvous points are on
 /// the first server's host, on ports above all others.
-ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobPlaces places);
+ServerJobAddresses server_job_addresses(const PlanInput& input, ServerJobMembers members);
 
 }  // namespace dtrain::launch

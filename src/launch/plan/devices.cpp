@@ -28,10 +28,10 @@ std::vector<std::vector<VisibleGpu>> deal_devices(const std::vector<VisibleGpu>&
             fmt::format("--nproc_per_node {} does not divide the {} GPU{} {}; each process gets equally "
                         "many, so use {} or choose others with --gpus",
                         ranks, count, count == 1 ? "" : "s", ids_of(devices), count));
-    const auto share = count / ranks;
+    const auto per_rank = count / ranks;
     std::vector<std::vector<VisibleGpu>> dealt;
-    for (auto next = devices.begin(); next != devices.end(); next += share)
-        dealt.emplace_back(next, next + share);
+    for (auto next = devices.begin(); next != devices.end(); next += per_rank)
+        dealt.emplace_back(next, next + per_rank);
     return dealt;
 }
 

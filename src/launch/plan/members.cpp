@@ -19,8 +19,8 @@ namespace {
 
 constexpr int max_members = 65536;
 
-std::vector<MemberPlace> listed(const std::string& list, const char* option) {
-    std::vector<MemberPlace> out;
+std::vector<MemberAddress> listed(const std::string& list, const char* option) {
+    std::vector<MemberAddress> out;
     for (const auto& part : split(list, ',')) {
         if (trimmed(part).empty())
             throw UsageError(fmt::format("{} {}: an address is missing between the commas", option, list));
@@ -40,17 +40,17 @@ int count_of(const std::string& text, const std::string& whole) {
     return *number;
 }
 
-std::vector<MemberPlace> spread(int count, const std::vector<std::string>& hosts) {
-    std::vector<MemberPlace> out;
+std::vector<MemberAddress> spread(int count, const std::vector<std::string>& hosts) {
+    std::vector<MemberAddress> out;
     for (std::size_t member = 0; member < static_cast<std::size_t>(count); ++member)
         out.push_back({.host = hosts[member % hosts.size()]});
     return out;
 }
 
 /// The members given by a number, a list, or both, which must agree.
-std::vector<MemberPlace> members(std::optional<int> number, const std::string& list,
-                                 const char* number_option, const char* list_option,
-                                 const std::vector<std::string>& hosts) {
+std::vector<MemberAddress> members(std::optional<int> number, const std::string& list,
+                                   const char* number_option, const char* list_option,
+                                   const std::vector<std::string>& hosts) {
     if (number && *number == 0)
         throw UsageError(fmt::format("{} 0: a parameter-server job needs at least one", number_option));
     if (list.empty()) return spread(number.value_or(0), hosts);
@@ -61,8 +61,8 @@ std::vector<MemberPlace> members(std::optional<int> number, const std::string& l
     return out;
 }
 
-std::vector<StagePlaces> stages_of(const Options& options, const std::vector<std::string>& hosts) {
-    std::vector<StagePlaces> out;
+std::vector<StageMembers> stages_of(const Options& options, const std::vector<std::string>& hosts) {
+    std::vector<StageMembers> out;
     if (!options.heter_workers.empty())
         for (const auto& stage : split(options.heter_workers, ';'))
             out.push_back({.members = listed(stage, "--heter_workers")});
@@ -116,7 +116,7 @@ class WrittenAddresses {
     std::map<std::pair<std::string, int>, std::string_view> option_of_;
 };
 
-void refuse_repeated(const ServerJobPlaces& job, std::optional<int> http_port) {
+void refuse_repeated(const ServerJobMembers& job, std::optional<int> http_port) {
     WrittenAddresses written;
     for (const auto& member : job.servers) written.add("--servers", member.host, member.port);
     for (const auto& member : job.workers) written.add("--workers", member.host, member.port);
@@ -128,7 +128,7 @@ void refuse_repeated(const ServerJobPlaces& job, std::optional<int> http_port) {
 }
 
 /// @param http_port already taken on the first server's host
-void assign_ports(const std::vector<MemberPlace*>& all, int first_port, std::optional<int> http_port) {
+void assign_ports(const std::vector<MemberAddress*>& all, int first_port, std::optional<int> http_port) {
     std::set<std::pair<std::string, int>> taken;
     for (const auto* member : all)
         if (member->port) taken.emplace(member->host, *member->port);
@@ -145,11 +145,11 @@ void assign_ports(const std::vector<MemberPlace*>& all, int first_port, std::opt
 
 }  // namespace
 
-std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places) {
-    std::vector<MemberPlace*> out;
-    for (auto& member : places.servers) out.push_back(&member);
-    for (auto& member : places.workers) out.push_back(&member);
-    for (auto& stage : places.stages)
+std::vector<MemberAddress*> in_rank_order(ServerJobMembers& members) {
+    std::vector<MemberAddress*> out;
+    for (auto& member : members.servers) out.push_back(&member);
+    for (auto& member : members.workers) out.push_back(&member);
+    for (auto& stage : members.stages)
         for (auto& member : stage.members) out.push_back(&member);
     return out;
 }
@@ -178,8 +178,9 @@ std::optional<NumberWithoutList> number_without_list(const Options& options) {
     return std::nullopt;
 }
 
-ServerJobPlaces joined_places(const Options& options, int first_port, const std::vector<JoinedNode>& nodes) {
-    ServerJobPlaces job;
+ServerJobMembers joined_members(const Options& options, int first_port,
+                                const std::vector<JoinedNode>& nodes) {
+    ServerJobMembers job;
     for (std::size_t node = 0; node < nodes.size(); ++node)
         for (int rank = 0; rank < nodes[node].ranks; ++rank)
             (rank < nodes[node].servers ? job.servers : job.workers)
@@ -188,9 +189,9 @@ ServerJobPlaces joined_places(const Options& options, int first_port, const std:
     return job;
 }
 
-ServerJobPlaces server_job_places(const Options& options, int first_port,
-                                  const std::vector<std::string>& hosts) {
-    ServerJobPlaces job{
+ServerJobMembers server_job_members(const Options& options, int first_port,
+                                    const std::vector<std::string>& hosts) {
+    ServerJobMembers job{
         .servers = members(options.server_num, options.servers, "--server_num", "--servers", hosts),
         .workers = members(options.worker_num, options.workers, "--worker_num", "--workers", hosts),
         .stages = stages_of(options, hosts),

@@ -14,24 +14,24 @@
 namespace dtrain::launch {
 
 /// Where one rank of a parameter-server job runs, before its port is known.
-struct MemberPlace {
+struct MemberAddress {
     std::string host;
     std::optional<int> port;          ///< nothing: any free port of this machine
     bool own_choice = false;          ///< the user gave the port
     std::optional<std::size_t> node;  ///< index among the nodes joined at --master; nothing: see `host`
 };
 
-struct StagePlaces {
+struct StageMembers {
     Device::Kind device = Device::Kind::gpu;
-    std::vector<MemberPlace> members;
+    std::vector<MemberAddress> members;
 };
 
 /// The members of a parameter-server job: given by Paddle's numbers (--server_num ... on this machine) or
 /// lists.
-struct ServerJobPlaces {
-    std::vector<MemberPlace> servers;
-    std::vector<MemberPlace> workers;
-    std::vector<StagePlaces> stages;
+struct ServerJobMembers {
+    std::vector<MemberAddress> servers;
+    std::vector<MemberAddress> workers;
+    std::vector<StageMembers> stages;
     bool one_machine = false;  ///< all members are given by numbers
 };
 
@@ -55,14 +55,14 @@ std::optional<NumberWithoutList> number_without_list(const Options& options);
 /// @throws UsageError for an invalid or repeated address, counts that do not match their lists, and stages
 /// that do not match --heter_devices.
 /// @param hosts hosts to which members given by numbers are assigned in turn
-ServerJobPlaces server_job_places(const Options& options, int first_port,
-                                  const std::vector<std::string>& hosts = {this_machine});
+ServerJobMembers server_job_members(const Options& options, int first_port,
+                                    const std::vector<std::string>& hosts = {this_machine});
 
 /// The members of the nodes that joined at --master, node by node; several nodes may share one host. Each
 /// gets `first_port` plus its index in the whole job, skipping taken ports as above.
-ServerJobPlaces joined_places(const Options& options, int first_port, const std::vector<JoinedNode>& nodes);
+ServerJobMembers joined_members(const Options& options, int first_port, const std::vector<JoinedNode>& nodes);
 
 /// Servers, workers, then stage by stage: the order of the MPI ranks.
-std::vector<MemberPlace*> in_rank_order(ServerJobPlaces& places);
+std::vector<MemberAddress*> in_rank_order(ServerJobMembers& members);
 
 }  // namespace dtrain::launch

@@ -49,12 +49,12 @@ void refuse_collective_options(const Options& options) {
 void require_members(const Options& options, RunMode mode) {
     const auto need = [&](bool given, const char* what, const char* number, const char* list) {
         if (given) return;
-        const auto told =
+        const auto option =
             options.run_mode ? "--run_mode " + to_string(mode) : server_options(options).front().text;
         throw UsageError(
             fmt::format("{} makes this a parameter-server job, which needs {}: {} N on this "
                         "machine, or {} ip:port,...",
-                        told, what, number, list));
+                        option, what, number, list));
     };
     need(options.server_num || !options.servers.empty(), "servers", "--server_num", "--servers");
     need(options.worker_num || !options.workers.empty(), "workers", "--worker_num", "--workers");

@@ -145,7 +145,7 @@ class PlanMaker {
                                          (input_.attempt - 1) * tries_of_joined_nodes + tried);
             const auto first = options_.start_port.value_or(cluster::base_port(job, ranks));
             try {
-                fill_server_job(joined_places(options_, first, input_.joined));
+                fill_server_job(joined_members(options_, first, input_.joined));
                 break;
             } catch (const PortTaken&) {
                 if (options_.start_port || tried + 1 == tries_of_joined_nodes) throw;
@@ -162,14 +162,14 @@ class PlanMaker {
             throw UsageError(fmt::format(
                 "--nnodes {}: the nodes that come to --master {} are known only once they have joined",
                 options_.nnodes, *options_.master));
-        const auto places =
-            input_.allocation ? server_job_places(options_,
-                                                  options_.start_port.value_or(cluster::base_port(
-                                                      options_.job_id, max_ports_of_server_job)),
-                                                  hosts_of(*input_.allocation))
-                              : server_job_places(options_, options_.start_port.value_or(paddles_first_port),
-                                                  host_of_numbers());
-        fill_server_job(places);
+        const auto members =
+            input_.allocation ? server_job_members(options_,
+                                                   options_.start_port.value_or(cluster::base_port(
+                                                       options_.job_id, max_ports_of_server_job)),
+                                                   hosts_of(*input_.allocation))
+                              : server_job_members(options_, options_.start_port.value_or(paddles_first_port),
+                                                   host_of_numbers());
+        fill_server_job(members);
         plan_.own_node = own_node_of_server_job();
         warn_of_assumed_nodes();
         return std::move(plan_);
@@ -260,8 +260,8 @@ class PlanMaker {
     }
 
     /// Ranks are in the order of their lists; each node gets those whose address names it.
-    void fill_server_job(const ServerJobPlaces& places) {
-        auto addresses = server_job_addresses(input_, places);
+    void fill_server_job(const ServerJobMembers& members) {
+        auto addresses = server_job_addresses(input_, members);
         plan_.servers = std::move(addresses.job);
         plan_.endpoints = std::move(addresses.endpoints);
         plan_.free_ports = addresses.free_ports;
@@ -270,11 +270,11 @@ class PlanMaker {
         std::vector<std::vector<RankSlot>> slots(hosts.size());
         std::vector<std::size_t> devices_used(hosts.size());
         const bool stages_own_gpus =
-            std::any_of(places.stages.begin(), places.stages.end(),
-                        [](const StagePlaces& stage) { return stage.device == Device::Kind::gpu; });
+            std::any_of(members.stages.begin(), members.stages.end(),
+                        [](const StageMembers& stage) { return stage.device == Device::Kind::gpu; });
         int rank = 0;
-        const auto take = [&](const std::vector<MemberPlace>& members, bool wants_gpu) {
-            for (const auto& member : members) {
+        const auto take = [&](const std::vector<MemberAddress>& of_role, bool wants_gpu) {
+            for (const auto& member : of_role) {
                 const auto node = member.node.value_or(static_cast<std::size_t>(
                     std::find(hosts.begin(), hosts.end(), member.host) - hosts.begin()));
                 if (node == hosts.size()) {
@@ -293,9 +293,9 @@ class PlanMaker {
                 ++rank;
             }
         };
-        take(places.servers, options_.server_device == Device::Kind::gpu);
-        take(places.workers, !stages_own_gpus);
-        for (const auto& stage : places.stages) take(stage.members, stage.device == Device::Kind::gpu);
+        take(members.servers, options_.server_device == Device::Kind::gpu);
+        take(members.workers, !stages_own_gpus);
+        for (const auto& stage : members.stages) take(stage.members, stage.device == Device::Kind::gpu);
         for (std::size_t node = 0; node < hosts.size(); ++node)
             fill_node(hosts[node], std::move(slots[node]));
     }

@@ -23,9 +23,9 @@ void require_script(const std::string& script, const FileQuestions& files) {
 std::string executable_for(const std::string& script, const FileQuestions& files) {
     if (const auto found = files.in_path(script)) return *found;
     const bool bare_name = script.find('/') == std::string::npos;
-    const std::string here = bare_name ? "./" + script : script;
-    if (bare_name && files.executable(here)) return here;
-    if (files.exists(here))
+    const std::string path = bare_name ? "./" + script : script;
+    if (bare_name && files.executable(path)) return path;
+    if (files.exists(path))
         throw UsageError(
             fmt::format("\"{}\" is not executable; chmod +x it, or name its interpreter before it", script));
     throw UsageError(

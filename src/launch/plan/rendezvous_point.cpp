@@ -45,14 +45,15 @@ RendezvousPoint rendezvous_at_master(const Options& options) {
 bool may_be_coordinator(const Options& options, const RendezvousPoint& rendezvous,
                         const std::set<std::string>& own_addresses) {
     const int rank = options.rank.value_or(-1);
-    const bool here = is_loopback(rendezvous.coordinator) || own_addresses.contains(rendezvous.coordinator) ||
-                      options.host == rendezvous.coordinator;
-    if (rank == 0 && !here)
+    const bool is_local = is_loopback(rendezvous.coordinator) ||
+                          own_addresses.contains(rendezvous.coordinator) ||
+                          options.host == rendezvous.coordinator;
+    if (rank == 0 && !is_local)
         throw UsageError(
             fmt::format("--rank 0 belongs on the machine of --master {}, and none of this one's addresses "
                         "is that; start it there, or write this one's address in --master on all nodes",
                         *options.master));
-    return here && rank <= 0;
+    return is_local && rank <= 0;
 }
 
 void refuse_port(const RendezvousPoint& rendezvous, int error) {

@@ -101,14 +101,14 @@ std::string Agents::remote_shell_socket() const {
 transport::Admission Agents::admit_at_master(const transport::JoinRequest& request) const {
     std::map<int, std::optional<int>> wanted;
     for (int node = 1; node < count_; ++node)
-        if (coordinator_->here(node)) wanted[node] = coordinator_->join_request_of(node).wanted_node;
+        if (coordinator_->is_connected(node)) wanted[node] = coordinator_->join_request_of(node).wanted_node;
     return launch::admit_at_master(request, count_, decide_mode(options_), wanted);
 }
 
 std::vector<int> Agents::missing() const {
     std::vector<int> out;
     for (int node = 1; node < count_; ++node)
-        if (!coordinator_->here(node) && !by_ssh_.contains(node)) out.push_back(node);
+        if (!coordinator_->is_connected(node) && !by_ssh_.contains(node)) out.push_back(node);
     return out;
 }
 
@@ -222,9 +222,9 @@ std::vector<JoinedNode> Agents::joined(const Plan& own_part) {
     for (int node = 1; node < count_; ++node) {
         const auto& request = coordinator_->join_request_of(node);
         const auto& peer = coordinator_->peer_of(node);
-        const bool here =
+        const bool is_local =
             is_loopback(peer) || own.contains(peer);  // mpirun must know a machine by one name only
-        const auto& host = here ? coordinator : peer;
+        const auto& host = is_local ? coordinator : peer;
         out.push_back({.host = request.address.empty() ? host : request.address,
                        .ranks = static_cast<int>(request.ranks.size()),
                        .servers = request.servers.value_or(0)});
@@ -238,7 +238,7 @@ Plan Agents::start(Plan plan) {
     started_ = true;
     std::map<int, transport::JoinRequest> requests;
     for (int node = 1; node < count_; ++node) {
-        if (!coordinator_->here(node)) continue;
+        if (!coordinator_->is_connected(node)) continue;
         by_ssh_.erase(node);
         requests[node] = coordinator_->join_request_of(node);
         coordinator_->send(node, accepted_of(plan_, node));
@@ -292,7 +292,7 @@ std::set<std::size_t> Agents::lost_nodes() const {
 }
 
 bool Agents::end_log(int node, const std::string& log, const std::string& line) {
-    if (node == 0 || by_ssh_.contains(node) || !coordinator_->here(node)) return false;
+    if (node == 0 || by_ssh_.contains(node) || !coordinator_->is_connected(node)) return false;
     coordinator_->send(
         node, transport::FinalLine{.log = std::filesystem::path(log).filename().string(), .line = line});
     return true;

@@ -58,7 +58,7 @@ class Agents {
     void gather_for_check();
 
     /// Whether a node's launcher has joined, so that its machine can be inspected without ssh.
-    bool here(int node) const { return coordinator_->here(node); }
+    bool is_connected(int node) const { return coordinator_->is_connected(node); }
     /// Asks such a node to run an inspection, whose program connects to this machine at `port`.
     void inspect(int node, int port, const std::string& nonce);
     int fd() const { return coordinator_->reactor().fd(); }

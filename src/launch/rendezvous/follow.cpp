@@ -32,10 +32,10 @@ bool is_name_of_log(const fs::path& name) {
 
 /// Who may own the port of node 0, if it is not a launcher.
 std::string port_holder(const RendezvousPoint& rendezvous) {
-    const bool here = is_loopback(rendezvous.coordinator) ||
-                      own_names(own_addresses(), {rendezvous.coordinator}, dtrain::addresses_of)
-                          .contains(rendezvous.coordinator);
-    if (!here)
+    const bool is_local = is_loopback(rendezvous.coordinator) ||
+                          own_names(own_addresses(), {rendezvous.coordinator}, dtrain::addresses_of)
+                              .contains(rendezvous.coordinator);
+    if (!is_local)
         return fmt::format(" (on {} \"ss -ltnp sport = :{}\" tells which)", rendezvous.coordinator,
                            rendezvous.port);
     const auto holder = holder_of_port(rendezvous.port);
@@ -105,7 +105,7 @@ class MachineInspection {
     std::unique_ptr<Subprocess> process_;
 };
 
-int told(const transport::Followed& followed, const char* otherwise) {
+int report_end(const transport::Followed& followed, const char* otherwise) {
     if (followed.status != 0)
         write_all(STDERR_FILENO,
                   fmt::format("dtrain-launch: {}\n", followed.text.empty() ? otherwise : followed.text));
@@ -124,7 +124,7 @@ std::optional<int> follow_check(const RendezvousPoint& rendezvous, const transpo
     agent.must_leave = must_leave;
     const auto followed = transport::follow(agent);
     if (followed.left) return std::nullopt;
-    return told(followed, "the check found faults; node 0 shows them");
+    return report_end(followed, "the check found faults; node 0 shows them");
 }
 
 int follow_coordinator(const RendezvousPoint& rendezvous, const transport::JoinRequest& request,
@@ -132,7 +132,7 @@ int follow_coordinator(const RendezvousPoint& rendezvous, const transport::JoinR
     const auto agent = agent_options(rendezvous, request, options, environment);
     log_info("waiting for node 0 ({} port {}), which starts the job", rendezvous.coordinator,
              rendezvous.port);
-    return told(transport::follow(agent), "the job failed; node 0 tells why");
+    return report_end(transport::follow(agent), "the job failed; node 0 tells why");
 }
 
 transport::Followed follow_start(const RendezvousPoint& rendezvous, const transport::JoinRequest& request,

@@ -101,14 +101,14 @@ std::string other_word(std::vector<std::string> own, std::vector<std::string> of
     const auto [at, at_coordinator] =
         std::mismatch(own.begin(), own.end(), of_coordinator.begin(), of_coordinator.end());
     if (at == own.end() && at_coordinator == of_coordinator.end()) return "";
-    const auto place = static_cast<std::size_t>(at - own.begin());
+    const auto index = static_cast<std::size_t>(at - own.begin());
     own = redacted_arguments(own);
     of_coordinator = redacted_arguments(of_coordinator);
-    if (place == own.size()) return fmt::format("without node 0's {}", in_quotes(of_coordinator[place]));
-    if (place == of_coordinator.size())
-        return fmt::format("with {}, which node 0 has not", in_quotes(own[place]));
-    return fmt::format("with {} in place of node 0's {}", in_quotes(own[place]),
-                       in_quotes(of_coordinator[place]));
+    if (index == own.size()) return fmt::format("without node 0's {}", in_quotes(of_coordinator[index]));
+    if (index == of_coordinator.size())
+        return fmt::format("with {}, which node 0 has not", in_quotes(own[index]));
+    return fmt::format("with {} in place of node 0's {}", in_quotes(own[index]),
+                       in_quotes(of_coordinator[index]));
 }
 
 }  // namespace
@@ -161,11 +161,11 @@ transport::Admission admit_named(const transport::JoinRequest& request, const Pl
         return transport::Refused{
             fmt::format("it was started for the nodes {}, node 0 for {}; give all nodes the same list",
                         join(request.nodes, ","), join(hosts, ","))};
-    const auto place = std::find(hosts.begin(), hosts.end(), request.address);
-    if (place == hosts.end())
+    const auto found = std::find(hosts.begin(), hosts.end(), request.address);
+    if (found == hosts.end())
         return transport::Refused{
             fmt::format("its own address is none of the nodes {}; name it with --host", join(hosts, ","))};
-    const auto node = static_cast<int>(place - hosts.begin());
+    const auto node = static_cast<int>(found - hosts.begin());
     if (node == 0)
         return transport::Refused{fmt::format(
             "it takes itself for node 0, which is {}; name its own address with --host", hosts.front())};

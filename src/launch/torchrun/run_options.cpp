@@ -159,7 +159,7 @@ class Given {
     std::optional<std::string> text_;
 };
 
-void refuse_what_is_not_there(const Given& given) {
+void refuse_unsupported(const Given& given) {
     for (const auto& row : option_table()) {
         if (!given.is_given(row.name)) continue;
         const auto value = given.value(row.name);
@@ -305,7 +305,7 @@ ParsedRun parse_run_options(const std::vector<std::string>& arguments, const Env
     ParsedRun parsed;
     parsed.text = given.text();
     if (parsed.text) return parsed;
-    refuse_what_is_not_there(given);
+    refuse_unsupported(given);
     auto& out = parsed.options;
     read_nodes(given, out);
     read_processes(given, out);

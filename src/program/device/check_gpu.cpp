@@ -13,19 +13,19 @@
 namespace dtrain::program {
 namespace {
 
-struct NotThere {
+struct Unsupported {
     std::string_view type;
     std::string_view what;
 };
 
 constexpr std::string_view one_copy = "one copy of the parameters for the ranks of a node (one_copy)";
-constexpr std::array not_there{
-    NotThere{"reduce_shares", one_copy},
+constexpr std::array unsupported{
+    Unsupported{"reduce_shares", one_copy},
 };
 
 // What an operator requires that not every GPU has; "" if any GPU can run it.
 std::string what_is_missing(const Operator& op) {
-    for (const auto& [type, what] : not_there)
+    for (const auto& [type, what] : unsupported)
         if (op.type == type) return std::string(what);
     if (op.type == "gather_rows" && whole_number(op, "one_copy") != 0) return std::string(one_copy);
     return "";

@@ -70,7 +70,7 @@ class ComputeDevice {
     using SetNumber = std::function<void(std::int64_t)>;
     virtual SetNumber make_set_number(const TensorView& device, const VirtualRanks& batches) = 0;
     virtual std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients,
-                                                             std::size_t places) = 0;
+                                                             std::size_t slots) = 0;
     virtual BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) = 0;
     /// See RowExchange. @param communicator over MPI
     virtual RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,

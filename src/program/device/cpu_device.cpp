@@ -24,8 +24,8 @@ ComputeDevice::Memory CpuDevice::allocate_exchanged(std::size_t bytes) {
     return {reachable, reachable->bytes().data()};
 }
 
-std::unique_ptr<GradientSums> CpuDevice::make_gradient_sums(std::span<float> gradients, std::size_t places) {
-    return std::make_unique<HostSums>(gradients, places);
+std::unique_ptr<GradientSums> CpuDevice::make_gradient_sums(std::span<float> gradients, std::size_t slots) {
+    return std::make_unique<HostSums>(gradients, slots);
 }
 
 std::function<void()> CpuDevice::make_average(const VariableNames& variables) {

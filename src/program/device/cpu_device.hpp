@@ -35,7 +35,7 @@ class CpuDevice final : public ComputeDevice {
     SetNumber make_set_number(const TensorView& device, const VirtualRanks&) override {
         return [number = device.as<std::int64_t>().data()](std::int64_t value) { *number = value; };
     }
-    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t places) override;
+    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t slots) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override {
         return {communicator_, std::move(buckets)};
     }

@@ -13,7 +13,7 @@ GpuBatches::GpuBatches(std::shared_ptr<kernels::Gpu> gpu, std::vector<StateTenso
     host_ = gpu_->allocate_host(device_.bytes);
     staging_ = gpu_->allocate(device_.bytes);
     uploads_ = gpu_->uploads();
-    for (const auto& [tensor, host] : device_.places)
+    for (const auto& [tensor, host] : device_.offsets)
         views_.emplace(tensor.name, TensorView{host_.get() + host, tensor.view.shape, tensor.view.type});
 }
 

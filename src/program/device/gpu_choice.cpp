@@ -14,7 +14,7 @@
 namespace dtrain::program {
 namespace {
 
-bool there_is(int number) {
+bool gpu_exists(int number) {
     try {
         kernels::open_gpu(number);
     } catch (const UsageError&) {
@@ -23,7 +23,7 @@ bool there_is(int number) {
     return true;
 }
 
-std::string why_no_gpu_here() try {
+std::string why_no_local_gpu() try {
     kernels::check_gpus();
     return "";
 } catch (const UsageError& error) {
@@ -54,7 +54,7 @@ DeviceChoice choose_device(const std::optional<Device>& asked, const Environment
 Device device_to_use(const std::optional<Device>& asked, const Environment& environment,
                      std::string_view needs_cpu) {
     auto [device, warning] = choose_device(
-        asked, environment, [&] { return needs_cpu.empty() ? why_no_gpu_here() : std::string(needs_cpu); });
+        asked, environment, [&] { return needs_cpu.empty() ? why_no_local_gpu() : std::string(needs_cpu); });
     report_once(warning, environment);
     return device;
 }
@@ -66,7 +66,7 @@ OpenGpu open_gpu_of_rank(const std::optional<int>& number, const Environment& en
     } catch (const UsageError&) {
         // Ranks to which no GPU was assigned share the only one.
         const bool may_share = !number && environment.get_or("FLAGS_selected_gpus", "").empty();
-        if (!may_share || chosen == 0 || there_is(1)) throw;
+        if (!may_share || chosen == 0 || gpu_exists(1)) throw;
     }
     return {kernels::open_gpu(0), 0};
 }

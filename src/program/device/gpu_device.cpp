@@ -75,8 +75,8 @@ ComputeDevice::SetNumber GpuDevice::make_set_number(const TensorView& device, co
     gpu_->finish();
     return [this, all = std::move(all), device, batches](std::int64_t value) {
         if (value < batches.end) {
-            const auto place = static_cast<std::size_t>(value - batches.begin) * sizeof value;
-            gpu_->copy(device.data, all.get() + place, sizeof value);
+            const auto offset = static_cast<std::size_t>(value - batches.begin) * sizeof value;
+            gpu_->copy(device.data, all.get() + offset, sizeof value);
         } else {  // the caller accumulates more batches than the program was made for
             gpu_->to_gpu(device.data, &value, sizeof value);
             gpu_->finish();
@@ -84,8 +84,8 @@ ComputeDevice::SetNumber GpuDevice::make_set_number(const TensorView& device, co
     };
 }
 
-std::unique_ptr<GradientSums> GpuDevice::make_gradient_sums(std::span<float> gradients, std::size_t places) {
-    return std::make_unique<GpuSums>(gpu_, gradients, places);
+std::unique_ptr<GradientSums> GpuDevice::make_gradient_sums(std::span<float> gradients, std::size_t slots) {
+    return std::make_unique<GpuSums>(gpu_, gradients, slots);
 }
 
 BucketSums GpuDevice::make_bucket_sums(std::vector<std::span<float>> buckets) {

@@ -42,7 +42,7 @@ class GpuDevice final : public ComputeDevice {
     }
     bool joins() const override { return true; }
     SetNumber make_set_number(const TensorView& device, const VirtualRanks& batches) override;
-    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t places) override;
+    std::unique_ptr<GradientSums> make_gradient_sums(std::span<float> gradients, std::size_t slots) override;
     BucketSums make_bucket_sums(std::vector<std::span<float>> buckets) override;
     RowExchange make_row_exchange(Communicator communicator, TreeNode batches, int all,
                                   std::vector<ExchangedRows> gradients) override;

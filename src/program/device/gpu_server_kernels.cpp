@@ -12,7 +12,7 @@ namespace {
 
 using kernels::kernel_of;
 
-TensorView here_in(const State& state, const std::string& variable) {
+TensorView tensor_in_state(const State& state, const std::string& variable) {
     return std::ranges::find(StateAccess::on_host(state), variable, &StateTensor::name)->view;
 }
 
@@ -114,7 +114,8 @@ ServerKernels GpuServerKernels::make_receiving(const Operator& op, kernels::Kern
 ServerKernels GpuServerKernels::make_exchange(const Operator& op, kernels::KernelArguments arguments,
                                               ServerLink& link) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
-        arguments.inputs[i].tensor = arguments.outputs[i].tensor = here_in(state_, op.inputs[i].variable);
+        arguments.inputs[i].tensor = arguments.outputs[i].tensor =
+            tensor_in_state(state_, op.inputs[i].variable);
     CopiedTensors copied;
     copied.bring = [state = state_] { StateAccess::on_gpu(state)->write_on_host(); };
     return {nullptr, kernel_of([state = state_, own = link.make_kernel(op, arguments, copied)] {

@@ -8,12 +8,12 @@
 
 namespace dtrain::program {
 
-GpuSums::GpuSums(std::shared_ptr<kernels::Gpu> gpu, std::span<float> gradients, std::size_t places)
+GpuSums::GpuSums(std::shared_ptr<kernels::Gpu> gpu, std::span<float> gradients, std::size_t slots)
     : gpu_(std::move(gpu)), gradients_(gradients) {
-    for (std::size_t place = 0; place < places; ++place) {
+    for (std::size_t slot = 0; slot < slots; ++slot) {
         sums_.push_back(gpu_->allocate(gradients.size_bytes()));
-        add_.push_back(make_add(sums_[place].get(), gradients.data()));
-        if (place > 0) merge_.push_back(make_add(sums_[place - 1].get(), sums_[place].get()));
+        add_.push_back(make_add(sums_[slot].get(), gradients.data()));
+        if (slot > 0) merge_.push_back(make_add(sums_[slot - 1].get(), sums_[slot].get()));
     }
 }
 
@@ -25,8 +25,8 @@ std::unique_ptr<kernels::Kernel> GpuSums::make_add(void* sum, void* added) {
     return gpu_->make_kernel("sum", {{{"x", seen(sum)}, {"x", seen(added)}}, {{"out", seen(sum)}}, {}});
 }
 
-void GpuSums::set(std::size_t place) {
-    gpu_->copy(sums_[place].get(), gradients_.data(), gradients_.size_bytes());
+void GpuSums::set(std::size_t slot) {
+    gpu_->copy(sums_[slot].get(), gradients_.data(), gradients_.size_bytes());
 }
 
 void GpuSums::give_back() {
@@ -35,10 +35,10 @@ void GpuSums::give_back() {
 
 std::vector<std::span<const float>> GpuSums::on_host(std::size_t count) {
     std::vector<std::span<const float>> sums;
-    for (std::size_t place = 0; place < count; ++place) {
-        if (place == host_.size()) host_.push_back(gpu_->allocate_host(gradients_.size_bytes()));
-        auto* const to = host_[place].get();
-        gpu_->to_host(to, sums_[place].get(), gradients_.size_bytes());
+    for (std::size_t slot = 0; slot < count; ++slot) {
+        if (slot == host_.size()) host_.push_back(gpu_->allocate_host(gradients_.size_bytes()));
+        auto* const to = host_[slot].get();
+        gpu_->to_host(to, sums_[slot].get(), gradients_.size_bytes());
         sums.emplace_back(reinterpret_cast<const float*>(to), gradients_.size());
     }
     gpu_->finish();

@@ -14,11 +14,11 @@ namespace dtrain::program {
 /// Sums of gradients on the GPU.
 class GpuSums final : public GradientSums {
   public:
-    GpuSums(std::shared_ptr<kernels::Gpu> gpu, std::span<float> gradients, std::size_t places);
+    GpuSums(std::shared_ptr<kernels::Gpu> gpu, std::span<float> gradients, std::size_t slots);
 
-    void set(std::size_t place) override;
-    void add(std::size_t place) override { add_[place]->run(); }
-    void merge(std::size_t place) override { merge_[place]->run(); }
+    void set(std::size_t slot) override;
+    void add(std::size_t slot) override { add_[slot]->run(); }
+    void merge(std::size_t slot) override { merge_[slot]->run(); }
     void give_back() override;
     /// @throws Error as Gpu::finish()
     std::vector<std::span<const float>> on_host(std::size_t count) override;

@@ -14,10 +14,10 @@ class GradientSums {
     virtual ~GradientSums() = default;
 
     /// set(): the sum becomes the gradients of the first batch; add(): adds those of another batch.
-    virtual void set(std::size_t place) = 0;
-    virtual void add(std::size_t place) = 0;
+    virtual void set(std::size_t slot) = 0;
+    virtual void add(std::size_t slot) = 0;
     /// Adds the sum in the next slot to the one in this slot.
-    virtual void merge(std::size_t place) = 0;
+    virtual void merge(std::size_t slot) = 0;
     /// Copies the first sum to the gradients.
     virtual void give_back() = 0;
 

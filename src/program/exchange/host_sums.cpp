@@ -8,16 +8,16 @@
 
 namespace dtrain::program {
 
-void HostSums::set(std::size_t place) {
-    std::ranges::copy(gradients_, sums_[place].begin());
+void HostSums::set(std::size_t slot) {
+    std::ranges::copy(gradients_, sums_[slot].begin());
 }
 
-void HostSums::add(std::size_t place) {
-    kernels::loops::add(gradients_.data(), sums_[place].data(), gradients_.size());
+void HostSums::add(std::size_t slot) {
+    kernels::loops::add(gradients_.data(), sums_[slot].data(), gradients_.size());
 }
 
-void HostSums::merge(std::size_t place) {
-    kernels::loops::add(sums_[place + 1].data(), sums_[place].data(), gradients_.size());
+void HostSums::merge(std::size_t slot) {
+    kernels::loops::add(sums_[slot + 1].data(), sums_[slot].data(), gradients_.size());
 }
 
 std::vector<std::span<const float>> HostSums::on_host(std::size_t count) {

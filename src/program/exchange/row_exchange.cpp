@@ -87,7 +87,7 @@ void RowExchange::finish() {
     for (auto& table : tables_) {
         const auto made = table.merger.run(table.lists, kernels::no_row);
         const auto first = made * node_rank / node_size;
-        table.share = {first, made * (node_rank + 1) / node_size - first};
+        table.shard = {first, made * (node_rank + 1) / node_size - first};
     }
     if (staged_) staged_->give_back();
     start();
@@ -120,9 +120,9 @@ void RowExchange::find_lists(std::span<const std::byte> block, std::span<const s
     }
 }
 
-const kernels::ElementRange* RowExchange::share_of(std::string_view gradient) const {
+const kernels::ElementRange* RowExchange::shard_of(std::string_view gradient) const {
     const auto of = [](const Table& table) -> const std::string& { return table.exchanged.gradient; };
-    return &std::ranges::find(tables_, gradient, of)->share;
+    return &std::ranges::find(tables_, gradient, of)->shard;
 }
 
 }  // namespace dtrain::program

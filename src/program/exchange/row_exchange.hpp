@@ -40,9 +40,9 @@ class RowExchange {
     /// Computes the sums; the next batches may follow. Collective.
     void finish();
 
-    /// The share of a gradient's rows that this rank updates if a node's ranks share one copy of the
+    /// The shard of a gradient's rows that this rank updates if a node's ranks share one copy of the
     /// parameters: a range of positions in `rows`, set by finish().
-    const kernels::ElementRange* share_of(std::string_view gradient) const;
+    const kernels::ElementRange* shard_of(std::string_view gradient) const;
 
     int collected() const { return collected_; }
 
@@ -52,7 +52,7 @@ class RowExchange {
         std::size_t width = 0;
         kernels::RowMerger<float> merger;
         std::vector<kernels::RowList<float>> lists = {};  ///< from all batches
-        kernels::ElementRange share = {};
+        kernels::ElementRange shard = {};
     };
 
     std::size_t counts_per_rank() const { return static_cast<std::size_t>(max_batches_) * tables_.size(); }

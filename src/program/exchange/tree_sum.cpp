@@ -39,18 +39,18 @@ TreeSum::TreeSum(Communicator communicator, int virtual_ranks, std::size_t eleme
     merges_ = merges_after_leaves(own_, virtual_ranks);
     made_ = make_sums(max_sums_at_once(merges_));
     const auto count = static_cast<std::size_t>(ranks);
-    share_ = (elements + count - 1) / count;
+    shard_size_ = (elements + count - 1) / count;
     for (int rank = 0; rank < ranks; ++rank) {
         const auto nodes = largest_nodes_within(virtual_ranks_of(rank, ranks, virtual_ranks), virtual_ranks);
-        for (const auto& node : nodes) parts_.push_back({node, parts_.size() * share_});
-        received_counts_.push_back(nodes.size() * share_);
+        for (const auto& node : nodes) parts_.push_back({node, parts_.size() * shard_size_});
+        received_counts_.push_back(nodes.size() * shard_size_);
     }
     const auto own_parts = largest_nodes_within(own_, virtual_ranks).size();
-    sent_counts_.assign(count, own_parts * share_);
-    sent_.resize(count * own_parts * share_);
-    received_.resize(parts_.size() * share_);
-    own_sum_.resize(share_);
-    all_sums_.resize(count * share_);
+    sent_counts_.assign(count, own_parts * shard_size_);
+    sent_.resize(count * own_parts * shard_size_);
+    received_.resize(parts_.size() * shard_size_);
+    own_sum_.resize(shard_size_);
+    all_sums_.resize(count * shard_size_);
     scratch_.assign(depth_of(all_), Values(block));
 }
 
@@ -87,21 +87,21 @@ void TreeSum::finish() {
 }
 
 void TreeSum::add_over_ranks(const std::vector<std::span<const float>>& made) {
-    deal_shares(made);
-    for (std::size_t begin = 0; begin < share_; begin += block)
-        evaluate(all_, begin, std::min(block, share_ - begin), own_sum_.data() + begin, 0);
+    deal_shards(made);
+    for (std::size_t begin = 0; begin < shard_size_; begin += block)
+        evaluate(all_, begin, std::min(block, shard_size_ - begin), own_sum_.data() + begin, 0);
     communicator_.all_gather(std::span<const float>(own_sum_), std::span(all_sums_));
     made_->give_back(std::span(all_sums_).first(elements_));
 }
 
-void TreeSum::deal_shares(const std::vector<std::span<const float>>& made) {
+void TreeSum::deal_shards(const std::vector<std::span<const float>>& made) {
     auto to = sent_.begin();
     for (int rank = 0; rank < communicator_.size(); ++rank) {
-        const auto begin = std::min(elements_, static_cast<std::size_t>(rank) * share_);
-        const auto count = std::min(share_, elements_ - begin);
+        const auto begin = std::min(elements_, static_cast<std::size_t>(rank) * shard_size_);
+        const auto count = std::min(shard_size_, elements_ - begin);
         for (const auto& part : made) {
             std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(begin), count, to);
-            to += static_cast<std::ptrdiff_t>(share_);
+            to += static_cast<std::ptrdiff_t>(shard_size_);
         }
     }
     communicator_.all_to_allv(std::span<const float>(sent_), sent_counts_, std::span(received_),

@@ -19,8 +19,8 @@ namespace dtrain::program {
 /// ranks.
 class TreeSum {
   public:
-    /// Creates storage for `places` sums of the gradients.
-    using MakeSums = std::function<std::unique_ptr<GradientSums>(std::size_t places)>;
+    /// Creates storage for `slots` sums of the gradients.
+    using MakeSums = std::function<std::unique_ptr<GradientSums>(std::size_t slots)>;
 
     /// @param communicator over MPI
     /// @param elements of the gradients of a virtual rank
@@ -45,7 +45,7 @@ class TreeSum {
     using Values = std::vector<float>;
 
     void add_over_ranks(const std::vector<std::span<const float>>& made);
-    void deal_shares(const std::vector<std::span<const float>>& made);
+    void deal_shards(const std::vector<std::span<const float>>& made);
     void evaluate(const TreeNode& node, std::size_t begin, std::size_t count, float* out, std::size_t depth);
 
     Communicator communicator_;
@@ -57,13 +57,13 @@ class TreeSum {
     std::size_t made_count_ = 0;
     int given_ = 0;
 
-    /// Each rank sums a share of the elements over all ranks.
+    /// Each rank sums a shard of the elements over all ranks.
     struct Part {
         TreeNode node;
         std::size_t begin = 0;  ///< offset in received_
     };
     std::vector<Part> parts_;  ///< by rank
-    std::size_t share_;        ///< elements, the same for all ranks: the last ones may have fewer or none
+    std::size_t shard_size_;   ///< elements, the same for all ranks: the last ones may have fewer or none
     std::vector<std::size_t> sent_counts_;
     std::vector<std::size_t> received_counts_;
     Values sent_;

@@ -85,12 +85,12 @@ std::vector<Exchange> exchanges_of(const Program& program) {
     for (auto& [name, exchange] : by_name)
         if (exchange.made != nowhere) exchanges.push_back(std::move(exchange));  // the others are fed
     // Gradients of the same operator keep the order of the operator's outputs.
-    const auto place = [&](const Exchange& exchange) {
+    const auto output_index = [&](const Exchange& exchange) {
         const auto& outputs = operators[exchange.made].outputs;
         return std::ranges::find(outputs, exchange.gradient, &Argument::variable) - outputs.begin();
     };
     std::ranges::sort(exchanges, [&](const Exchange& a, const Exchange& b) {
-        return a.made != b.made ? a.made < b.made : place(a) < place(b);
+        return a.made != b.made ? a.made < b.made : output_index(a) < output_index(b);
     });
     return exchanges;
 }

@@ -24,8 +24,8 @@ std::string shown(const Json& value) {
 }  // namespace
 
 void JsonReader::fail(std::string_view expected) const {
-    throw UsageError(fmt::format("{}: {} is {}, expected {}", source_, place_.empty() ? "the text" : place_,
-                                 shown(*value_), expected));
+    throw UsageError(fmt::format("{}: {} is {}, expected {}", source_,
+                                 location_.empty() ? "the text" : location_, shown(*value_), expected));
 }
 
 std::string JsonReader::text() const {
@@ -61,7 +61,7 @@ std::vector<JsonReader> JsonReader::elements() const {
     if (!value_->is_array()) fail("an array");
     std::vector<JsonReader> readers;
     for (std::size_t i = 0; i < value_->size(); ++i)
-        readers.emplace_back((*value_)[i], source_, fmt::format("{}[{}]", place_, i));
+        readers.emplace_back((*value_)[i], source_, fmt::format("{}[{}]", location_, i));
     return readers;
 }
 
@@ -76,7 +76,7 @@ JsonReader JsonReader::at(const std::string& key) const {
     if (!is_object()) fail("an object");
     const auto found = value_->find(key);
     if (found == value_->end()) fail(fmt::format("an object with \"{}\"", key));
-    return {*found, source_, place_.empty() ? key : place_ + "." + key};
+    return {*found, source_, location_.empty() ? key : location_ + "." + key};
 }
 
 void JsonReader::expect_keys(std::initializer_list<std::string> needed,

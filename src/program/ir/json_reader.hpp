@@ -17,10 +17,10 @@ namespace dtrain::program {
 /// A value of a JSON text together with its location, for error messages.
 class JsonReader {
   public:
-    /// @param source the text's name @param place location of the value in it: "variables[3].shape"; "" is
+    /// @param source the text's name @param location that of the value in it: "variables[3].shape"; "" is
     /// the whole text
-    JsonReader(const nlohmann::ordered_json& value, std::string source, std::string place)
-        : value_(&value), source_(std::move(source)), place_(std::move(place)) {}
+    JsonReader(const nlohmann::ordered_json& value, std::string source, std::string location)
+        : value_(&value), source_(std::move(source)), location_(std::move(location)) {}
 
     /// @throws UsageError that `expected` was expected here
     [[noreturn]] void fail(std::string_view expected) const;
@@ -52,14 +52,14 @@ class JsonReader {
         try {
             action();
         } catch (const ProgramError& error) {
-            throw UsageError(source_ + ": " + place_ + ": " + error.what());
+            throw UsageError(source_ + ": " + location_ + ": " + error.what());
         }
     }
 
   private:
     const nlohmann::ordered_json* value_;
     std::string source_;
-    std::string place_;
+    std::string location_;
 };
 
 }  // namespace dtrain::program

@@ -76,7 +76,7 @@ void expect_all_made_before_read(const std::vector<Exchange>& exchanges, const c
                                "", exchange.gradient);
 }
 
-/// Everything before the first update runs on all ranks; from there on every rank updates its share.
+/// Everything before the first update runs on all ranks; from there on every rank updates its shard.
 Program with_one_copy(const Program& program, const Exchanges& exchanges, const Averaged& averaged) {
     const auto first_read = std::ranges::min_element(exchanges.all, {}, &Exchange::read)->read;
     expect_all_made_before_read(exchanges.all, "data_parallel");

@@ -41,13 +41,13 @@ Lifetimes lifetimes_of(const Program& program, const ElementChains& chains) {
 
 /// The gradients of each bucket, in the order of their parameters.
 std::vector<std::vector<std::string>> bucket_contents(const Program& program) {
-    std::map<std::string, std::size_t, std::less<>> place_of_parameter;
+    std::map<std::string, std::size_t, std::less<>> index_of_parameter;
     for (const auto& variable : program.variables())
-        place_of_parameter.emplace(variable.name, place_of_parameter.size());
+        index_of_parameter.emplace(variable.name, index_of_parameter.size());
     std::map<std::string, std::size_t, std::less<>> order;
     std::vector<std::vector<std::string>> buckets;
     for (const auto& exchange : exchanges_of(program))
-        if (!exchange.is_sparse) order[exchange.gradient] = place_of_parameter[exchange.parameter];
+        if (!exchange.is_sparse) order[exchange.gradient] = index_of_parameter[exchange.parameter];
     for (const auto& op : program.operators()) {
         if (op.type != "allreduce_start") continue;
         buckets.emplace_back();
@@ -55,7 +55,7 @@ std::vector<std::vector<std::string>> bucket_contents(const Program& program) {
     }
     if (buckets.empty() && !order.empty()) {
         buckets.emplace_back();
-        for (const auto& [gradient, place] : order) buckets.back().push_back(gradient);
+        for (const auto& [gradient, index] : order) buckets.back().push_back(gradient);
     }
     for (auto& bucket : buckets)
         std::ranges::sort(bucket, {}, [&](const std::string& gradient) { return order[gradient]; });
@@ -64,9 +64,9 @@ std::vector<std::vector<std::string>> bucket_contents(const Program& program) {
 
 /// Assigns offsets to variables, the largest first: the lowest offset that does not overlap a variable needed
 /// at the same time.
-class SharedPlaces {
+class SharedMemory {
   public:
-    SharedPlaces(const Lifetimes& lifetimes, std::size_t begin) : lifetimes_(lifetimes), begin_(begin) {}
+    SharedMemory(const Lifetimes& lifetimes, std::size_t begin) : lifetimes_(lifetimes), begin_(begin) {}
 
     ByteRange place(const std::string& name, std::size_t bytes) {
         const auto& life = lifetimes_.at(name);
@@ -128,7 +128,7 @@ MemoryPlan plan_memory(const Program& program, const MemoryPlanOptions& options)
     const auto place_alone = [&](const std::string& name) {
         const auto begin = plan.bytes;
         plan.bytes += bytes_of(program.variable(name));
-        plan.places.emplace(name, ByteRange{begin, plan.bytes});
+        plan.ranges.emplace(name, ByteRange{begin, plan.bytes});
     };
     for (const auto& bucket : bucket_contents(program)) {
         const auto begin = plan.bytes;
@@ -140,7 +140,7 @@ MemoryPlan plan_memory(const Program& program, const MemoryPlanOptions& options)
     const auto lifetimes = lifetimes_of(program, options.chains);
     std::vector<const Variable*> shared;
     for (const auto& variable : program.variables()) {
-        if (is_persistable(variable.role) || plan.places.contains(variable.name)) continue;
+        if (is_persistable(variable.role) || plan.ranges.contains(variable.name)) continue;
         if (may_be_shared(variable, options) && lifetimes.contains(variable.name))
             shared.push_back(&variable);
         else
@@ -148,11 +148,11 @@ MemoryPlan plan_memory(const Program& program, const MemoryPlanOptions& options)
     }
     std::ranges::stable_sort(shared, std::greater{},
                              [&](const Variable* variable) { return bytes_of(*variable); });
-    SharedPlaces places(lifetimes, plan.bytes);
+    SharedMemory memory(lifetimes, plan.bytes);
     for (const auto* variable : shared)
-        plan.places.emplace(variable->name, places.place(variable->name, bytes_of(*variable)));
-    plan.bytes = places.end();
-    plan.overwritten = places.overwritten();
+        plan.ranges.emplace(variable->name, memory.place(variable->name, bytes_of(*variable)));
+    plan.bytes = memory.end();
+    plan.overwritten = memory.overwritten();
     return plan;
 }
 

@@ -32,7 +32,7 @@ struct MemoryPlanOptions {
 /// buckets, so that one all-reduce sums a bucket in place; within a bucket they are in the order of their
 /// parameters.
 struct MemoryPlan {
-    std::map<std::string, ByteRange, std::less<>> places;  ///< of all variables that are not persistable
+    std::map<std::string, ByteRange, std::less<>> ranges;  ///< of all variables that are not persistable
     std::vector<ByteRange> buckets;                        ///< of gradients; one if the program has none
     std::size_t exchanged = 0;                             ///< bytes of all buckets, from the beginning on
     std::size_t bytes = 0;

@@ -26,7 +26,7 @@ void check_ranks(const Program& program, int ranks) {
     }
 }
 
-bool updates_shares(const Operator& op) {
+bool updates_shards(const Operator& op) {
     return op.type == "reduce_shares" || (op.type == "gather_rows" && whole_number(op, "one_copy") != 0);
 }
 
@@ -35,13 +35,13 @@ bool updates_parameters(const Program& program) {
 }
 
 void check_copies(const Program& program, const State& state, int ranks) {
-    const bool has_shares = std::ranges::any_of(program.operators(), updates_shares);
-    if (has_shares && ranks > 1 && !state.is_shared())
+    const bool has_shards = std::ranges::any_of(program.operators(), updates_shards);
+    if (has_shards && ranks > 1 && !state.is_shared())
         throw ProgramError(
             "the program's ranks have one copy of the parameters, and the state is this rank's own; make it "
             "with their communicator",
             "reduce_shares", "");
-    if (updates_parameters(program) && !has_shares && state.is_shared())
+    if (updates_parameters(program) && !has_shards && state.is_shared())
         throw ProgramError(
             "the state is shared with other ranks, and the program updates all of it on each rank; make it "
             "with DataParallelOptions::one_copy",

@@ -74,7 +74,7 @@ CompiledProgram::CompiledProgram(Program program, State state, Communicator comm
       device_(device_for(program_, state_, communicator_, options)),
       chains_(chains_of(program_, options, device_->joins())),
       tensors_(program_, *device_, memory_options(options, chains_)),
-      shares_(tensors_.exchanged().data()),
+      shards_(tensors_.exchanged().data()),
       writes_state_(has_persistable_output(program_)),
       profiles_(options.profile),
       products_(options.products),
@@ -110,7 +110,7 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
     const auto& operators = program_.operators();
     for (std::size_t number = 0; number < operators.size(); ++number) {
         const auto& op = operators[number];
-        if (op.type == "reduce_shares") return prepare_shares(op, number + 1);
+        if (op.type == "reduce_shares") return prepare_shards(op, number + 1);
         if (prepare_exchange(op, number, overlap)) continue;
         if (const auto* chain = chains_.of(number)) {
             prepare_chain(*chain, number < second ? Phase::batch : Phase::update);
@@ -124,7 +124,7 @@ void CompiledProgram::prepare(std::size_t second, bool overlap) {
             add_kernel(make_kernel(op), number < second ? Phase::batch : Phase::update, op);
         }
     }
-    // Needed without reduce_shares(), which waits for the ranks of the node.
+    // Needed without reduce_shards(), which waits for the ranks of the node.
     if (rows_are_shared_)
         add_step(kernel_of([this] { communicator_.barrier(); }), Phase::update, {.exchanges = true},
                  {"barrier", {}, {}, {}});
@@ -168,7 +168,7 @@ void CompiledProgram::prepare_bucket(const Operator& op, bool starts, bool waits
 void CompiledProgram::prepare_tree(const Operator& op) {
     tree_.emplace(
         communicator_, static_cast<int>(whole_number(op, "virtual_ranks")), tensors_.exchanged().size(),
-        [this](std::size_t places) { return device_->make_gradient_sums(tensors_.exchanged(), places); });
+        [this](std::size_t slots) { return device_->make_gradient_sums(tensors_.exchanged(), slots); });
     add_step(kernel_of([this] { tree_->finish(); }), Phase::exchange,
              {.exchanges = true, .sends_computed = communicator_.size() > 1}, op);
 }
@@ -249,7 +249,7 @@ void CompiledProgram::prepare_row_exchange(const Operator& op) {
 kernels::KernelArguments CompiledProgram::arguments_of(const Operator& op) const {
     auto arguments = tensors_.arguments_of(op);
     if (rows_are_shared_ && is_update(program_, op) && arguments.has_input("rows"))
-        arguments.part = rows_->share_of(op.input("gradient"));
+        arguments.part = rows_->shard_of(op.input("gradient"));
     return arguments;
 }
 
@@ -318,18 +318,18 @@ void CompiledProgram::prepare_updates(std::size_t begin, std::size_t count) {
     }
 }
 
-void CompiledProgram::prepare_shares(const Operator& op, std::size_t begin) {
+void CompiledProgram::prepare_shards(const Operator& op, std::size_t begin) {
     add_step(kernel_of([this] {
-                 communicator_.reduce_shares(
+                 communicator_.reduce_shards(
                      tensors_.exchanged(),
-                     [this](std::size_t first, std::span<float> sums) { shares_.run(first, sums.size()); });
+                     [this](std::size_t first, std::span<float> sums) { shards_.run(first, sums.size()); });
              }),
              Phase::exchange, {.exchanges = true}, op);
     const auto& operators = program_.operators();
     for (std::size_t count = 0; begin < operators.size(); begin += count) {
         count = run_of_updates(begin);
         for (auto& update : merged_updates(begin, count))
-            shares_.add(operators[begin].type, std::move(update));
+            shards_.add(operators[begin].type, std::move(update));
     }
 }
 

@@ -19,7 +19,7 @@
 #include "program/exchange/tree_sum.hpp"
 #include "program/passes/element_chains.hpp"
 #include "program/runtime/placed_tensors.hpp"
-#include "program/runtime/share_updates.hpp"
+#include "program/runtime/shard_updates.hpp"
 
 namespace dtrain::program {
 
@@ -126,7 +126,7 @@ class CompiledProgram {
     kernels::KernelArguments arguments_of(const Operator& op) const;
     void prepare_updates(std::size_t begin, std::size_t count);
     bool is_counted_by_updates(std::size_t number, std::size_t second);
-    void prepare_shares(const Operator& op, std::size_t begin);
+    void prepare_shards(const Operator& op, std::size_t begin);
     void add_step(std::unique_ptr<kernels::Kernel> kernel, Phase phase, const StepTraits& traits,
                   const Operator& op);
     void add_kernel(std::unique_ptr<kernels::Kernel> kernel, Phase phase, const Operator& op);
@@ -149,14 +149,14 @@ class CompiledProgram {
     std::unique_ptr<ComputeDevice> device_;
     ElementChains chains_;
     PlacedTensors tensors_;
-    ShareUpdates shares_;
+    ShardUpdates shards_;
     std::map<std::size_t, std::size_t> counted_by_;  // by the first update: the increment that it includes
     std::vector<Step> steps_;
     std::optional<TreeSum> tree_;
     std::optional<RowExchange> rows_;
     VirtualRanks batches_;  // those of this rank, among those of all ranks
     bool are_virtual_ = false;
-    bool rows_are_shared_ = false;  // sparse rows with one copy: each rank of a node updates its share
+    bool rows_are_shared_ = false;  // sparse rows with one copy: each rank of a node updates its shard
     std::optional<Averages> averages_;
     std::unique_ptr<GradientSums> sums_;  // over the batches since the last update
     int accumulated_ = 0;                 // number of such batches

@@ -17,10 +17,10 @@ PlacedTensors::PlacedTensors(const Program& program, ComputeDevice& device, cons
                      ? device.allocate_exchanged(plan_.exchanged)
                      : device.allocate(plan_.exchanged);
     std::vector<StateTensor> data;
-    for (const auto& [name, range] : plan_.places) {
+    for (const auto& [name, range] : plan_.ranges) {
         const auto& variable = program.variable(name);
         const auto& [at, _] =
-            tensors_.emplace(name, TensorView{place_of(range.begin), variable.shape, variable.type});
+            tensors_.emplace(name, TensorView{address_of(range.begin), variable.shape, variable.type});
         if (variable.role == Role::data) data.push_back({name, variable.role, at->second});
     }
     device.set_data(std::move(data));
@@ -45,7 +45,7 @@ void PlacedTensors::place_state(const Program& program, const std::vector<StateT
     }
 }
 
-std::byte* PlacedTensors::place_of(std::size_t offset) const {
+std::byte* PlacedTensors::address_of(std::size_t offset) const {
     if (offset >= plan_.exchanged) return memory_.get() + (offset - plan_.exchanged);
     return gradients_.get() + offset;
 }
@@ -62,13 +62,13 @@ kernels::KernelArguments PlacedTensors::arguments_of(const Operator& op) const {
 
 std::span<float> PlacedTensors::exchanged() const {
     if (plan_.exchanged == 0) return {};
-    return {reinterpret_cast<float*>(place_of(0)), plan_.exchanged / sizeof(float)};
+    return {reinterpret_cast<float*>(address_of(0)), plan_.exchanged / sizeof(float)};
 }
 
 std::vector<std::span<float>> PlacedTensors::buckets() const {
     std::vector<std::span<float>> out;
     for (const auto& [begin, end] : plan_.buckets)
-        out.emplace_back(reinterpret_cast<float*>(place_of(begin)), (end - begin) / sizeof(float));
+        out.emplace_back(reinterpret_cast<float*>(address_of(begin)), (end - begin) / sizeof(float));
     return out;
 }
 

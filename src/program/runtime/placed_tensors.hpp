@@ -37,7 +37,7 @@ class PlacedTensors {
 
   private:
     void place_state(const Program& program, const std::vector<StateTensor>& state);
-    std::byte* place_of(std::size_t offset) const;
+    std::byte* address_of(std::size_t offset) const;
     std::vector<kernels::SlotTensor> bound(const std::vector<Argument>& arguments) const;
 
     MemoryPlan plan_;

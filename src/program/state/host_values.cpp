@@ -25,8 +25,8 @@ HostValues::HostValues(State state, const std::vector<std::string>& names)
     device_ = neighbours_of(std::move(chosen));
     host_ = on_gpu_->gpu()->allocate_host(device_.bytes);
     for (std::size_t i = 0; i < names.size(); ++i)
-        views_[i].data = host_.get() + std::ranges::find(device_.places, names[i], [](const auto& place) {
-                                           return place.tensor.name;
+        views_[i].data = host_.get() + std::ranges::find(device_.offsets, names[i], [](const auto& each) {
+                                           return each.tensor.name;
                                        })->host;
 }
 

@@ -26,7 +26,7 @@ Neighbours neighbours_of(std::vector<StateTensor> tensors) {
                              all.segments.back().device + all.segments.back().bytes == first_byte(tensor);
         if (!follows) all.segments.push_back({first_byte(tensor), all.bytes, 0});
         all.segments.back().bytes += bytes;
-        all.places.push_back({std::move(tensor), all.bytes});
+        all.offsets.push_back({std::move(tensor), all.bytes});
         all.bytes += bytes;
     }
     return all;

@@ -17,12 +17,12 @@ struct Neighbours {
         std::size_t bytes;
     };
     /// One of the given tensors.
-    struct Place {
+    struct TensorOffset {
         StateTensor tensor;
         std::size_t host;
     };
     std::vector<Segment> segments;
-    std::vector<Place> places;
+    std::vector<TensorOffset> offsets;
     std::size_t bytes = 0;  ///< size of the block
 };
 

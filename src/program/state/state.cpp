@@ -60,16 +60,16 @@ std::byte* first_part(const SharedBuffer& shared) {
 State::Content::Content(const Program& program) {
     check_has_no_distributed_table(program);
     const auto order = program::state_order(program);
-    std::map<std::string_view, std::size_t> places;
+    std::map<std::string_view, std::size_t> offset_of;
     for (const auto* variable : order.variables) {
-        places[variable->name] = bytes;
+        offset_of[variable->name] = bytes;
         bytes += program::aligned_bytes_of(*variable);
-        if (places.size() == order.updated) shared_bytes = bytes;
+        if (offset_of.size() == order.updated) shared_bytes = bytes;
     }
     for (const auto& variable : program.variables()) {
-        const auto place = places.find(variable.name);
-        if (place == places.end()) continue;
-        offsets.push_back(place->second);
+        const auto found = offset_of.find(variable.name);
+        if (found == offset_of.end()) continue;
+        offsets.push_back(found->second);
         tensors.push_back({variable.name, variable.role, {nullptr, variable.shape, variable.type}});
     }
 }
@@ -83,14 +83,14 @@ State::Content::Content(const Content& other)
                     static_cast<std::byte*>(tensors[i].view.data));
 }
 
-std::byte* State::Content::place_of(std::size_t offset) const {
+std::byte* State::Content::address_of(std::size_t offset) const {
     if (!is_shared) return own.get() + offset;
     return offset < shared_bytes ? first_part(shared) + offset : own.get() + (offset - shared_bytes);
 }
 
 void State::Content::place() {
     own = program::make_memory(is_shared ? bytes - shared_bytes : bytes);
-    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].view.data = place_of(offsets[i]);
+    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].view.data = address_of(offsets[i]);
 }
 
 void State::Content::initialise(const Program& program, std::uint64_t seed, bool shared_ones) const {

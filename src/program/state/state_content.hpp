@@ -29,7 +29,7 @@ struct State::Content {
     /// A copy with separate memory.
     Content(const Content& other);
 
-    std::byte* place_of(std::size_t offset) const;
+    std::byte* address_of(std::size_t offset) const;
     void place();
     void initialise(const Program& program, std::uint64_t seed, bool shared_ones) const;
 

@@ -9,23 +9,23 @@
 namespace dtrain::program {
 namespace {
 
-using Places = std::map<std::string, std::size_t, std::less<>>;
+using Indices = std::map<std::string, std::size_t, std::less<>>;
 
-std::size_t number_of(Places& places, const std::string& name) {
-    return places.emplace(name, places.size()).first->second;
+std::size_t number_of(Indices& indices, const std::string& name) {
+    return indices.emplace(name, indices.size()).first->second;
 }
 
 }  // namespace
 
 StateOrder state_order(const Program& program) {
-    Places declared;
+    Indices declared;
     for (const auto& variable : program.variables()) number_of(declared, variable.name);
-    Places slots;
-    struct Place {
+    Indices slots;
+    struct UpdateOrder {
         std::size_t slot;
         std::size_t parameter;
     };
-    std::map<std::string, Place, std::less<>> of_updates;
+    std::map<std::string, UpdateOrder, std::less<>> of_updates;
     for (const auto& op : program.operators()) {
         const auto& parameter = op.output("parameter");
         if (parameter.empty()) continue;
@@ -36,10 +36,10 @@ StateOrder state_order(const Program& program) {
     for (const auto& variable : program.variables())
         if (is_persistable(variable.role)) order.variables.push_back(&variable);
     const auto key = [&](const Variable* variable) {
-        const auto place = of_updates.find(variable->name);
-        const bool known = place != of_updates.end();
-        return std::tuple(variable->role != Role::parameter, !known, known ? place->second.slot : 0,
-                          known ? place->second.parameter : 0);
+        const auto found = of_updates.find(variable->name);
+        const bool known = found != of_updates.end();
+        return std::tuple(variable->role != Role::parameter, !known, known ? found->second.slot : 0,
+                          known ? found->second.parameter : 0);
     };
     std::ranges::stable_sort(order.variables, {}, key);
     order.updated =

@@ -106,7 +106,7 @@ std::unique_ptr<kernels::Kernel> ExecutorLink::make_push(const Operator& op,
         batch.read();
         clicked.clear();
         if (!clicks.empty())
-            for (const auto place : batch.places()) clicked.push_back(clicks[place / ids_of_click]);
+            for (const auto position : batch.positions()) clicked.push_back(clicks[position / ids_of_click]);
         if (batch.is_whole()) return client->push_rows(table, batch.ids(), values, last, clicked);
         client->push_rows(table, batch.ids(), batch.gathered(values, gradients), last, clicked);
     });

@@ -12,7 +12,7 @@ namespace dtrain::ps {
 using kernels::kernel_of;
 
 GeoLink::GeoLink(ParameterParts parts, std::vector<LocalRows> tables, int trainers, Client& client)
-    : parts_(std::move(parts)), share_(1.0F / static_cast<float>(trainers)), client_(&client) {
+    : parts_(std::move(parts)), fraction_(1.0F / static_cast<float>(trainers)), client_(&client) {
     for (auto& rows : tables) {
         if (trainers == 1) rows.keep_all();
         tables_.push_back({std::move(rows)});
@@ -152,13 +152,13 @@ void GeoLink::send_changes() {
             const auto known =
                 std::span(known_[static_cast<std::size_t>(part.server)]).subspan(part.on_server, part.count);
             changes_.resize(part.count);
-            for (std::size_t i = 0; i < own.size(); ++i) changes_[i] = share_ * (known[i] - own[i]);
+            for (std::size_t i = 0; i < own.size(); ++i) changes_[i] = fraction_ * (known[i] - own[i]);
             std::ranges::copy(own, known.begin());
             client_->push_dense(part.server, part.on_server, changes_);
         }
     std::vector<Missing> changed;
     for (std::uint32_t table = 0; table < tables_.size(); ++table) {
-        changed.push_back({table, tables_[table].rows.take_changes(share_, changes_)});
+        changed.push_back({table, tables_[table].rows.take_changes(fraction_, changes_)});
         client_->push_rows(table, LocalRows::ids_of(changed.back().rows), changes_, true);
     }
     client_->end_step();

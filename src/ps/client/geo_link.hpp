@@ -19,9 +19,9 @@ namespace dtrain::ps {
 
 /// A trainer in geo mode: it updates its own copy of the parameters and exchanges changes with the servers.
 ///
-/// For each parameter it keeps the value last known of the servers. When it sends its share of its changes,
-/// it continues as if the servers had its own values. Their answer, whenever it arrives, gives the servers'
-/// values; the difference from the values known so far is added to the current ones.
+/// For each parameter it keeps the value last known of the servers. When it sends its fraction of its
+/// changes, it continues as if the servers had its own values. Their answer, whenever it arrives, gives the
+/// servers' values; the difference from the values known so far is added to the current ones.
 class GeoLink final : public TrainerLink {
   public:
     /// @param tables by number, empty
@@ -89,7 +89,7 @@ class GeoLink final : public TrainerLink {
 
     ParameterParts parts_;
     std::vector<Table> tables_;
-    float share_;
+    float fraction_;
     Client* client_;
     std::vector<Parameter> parameters_;
     program::CopiedTensors copied_;          ///< host copies of parameters_

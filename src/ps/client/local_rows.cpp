@@ -97,14 +97,14 @@ void LocalRows::read(Rows rows, std::span<float> out) const {
 void LocalRows::add_gradients(Rows rows, std::span<const float> gradients) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto* const from = &gradients[i * width_];
-        auto& place = parts_of(rows[i]).header->place;
-        if (place != 0) {
-            kernels::loops::add(from, &step_gradients_[(place - 1) * width_], width_);
+        auto& position = parts_of(rows[i]).header->position;
+        if (position != 0) {
+            kernels::loops::add(from, &step_gradients_[(position - 1) * width_], width_);
             continue;
         }
         step_rows_.push_back(rows[i]);
         step_gradients_.insert(step_gradients_.end(), from, from + width_);
-        place = static_cast<std::uint32_t>(step_rows_.size());
+        position = static_cast<std::uint32_t>(step_rows_.size());
     }
 }
 
@@ -114,7 +114,7 @@ void LocalRows::update(double learning_rate, std::int64_t step) {
         for (std::size_t i = 0; i < step_rows_.size(); ++i) {
             const auto [header, weights, base, state] = parts_of(step_rows_[i]);
             rule(weights, state, regularised(decay, &step_gradients_[i * width_], weights, decayed_), width_);
-            header->place = 0;
+            header->position = 0;
             if (std::exchange(header->changed, 1) == 0) changed_.push_back(step_rows_[i]);
         }
     };
@@ -156,12 +156,12 @@ double LocalRows::learning_rate() const {
     return learning_rate_of(optimizer_);
 }
 
-std::vector<std::byte*> LocalRows::take_changes(float share, std::vector<float>& changes) {
+std::vector<std::byte*> LocalRows::take_changes(float fraction, std::vector<float>& changes) {
     ++period_;
     changes.resize(changed_.size() * width_);
     for (std::size_t i = 0; i < changed_.size(); ++i) {
         const auto [header, weights, base, state] = parts_of(changed_[i]);
-        for (std::size_t j = 0; j < width_; ++j) changes[i * width_ + j] = share * (base[j] - weights[j]);
+        for (std::size_t j = 0; j < width_; ++j) changes[i * width_ + j] = fraction * (base[j] - weights[j]);
         std::copy_n(weights, width_, base);
         header->changed = 0;
         header->requested_in = period_;

@@ -50,10 +50,10 @@ class LocalRows {
     /// The optimizer's own learning rate.
     double learning_rate() const;
 
-    /// Computes `share` times the changes since the previous call, with the sign of a gradient. These rows
+    /// Computes `fraction` times the changes since the previous call, with the sign of a gradient. These rows
     /// are then marked as requested, and all others as not requested.
     /// @returns the changed rows, without duplicates
-    std::vector<std::byte*> take_changes(float share, std::vector<float>& changes);
+    std::vector<std::byte*> take_changes(float fraction, std::vector<float>& changes);
 
     /// Marks all rows as not requested. Call only when no changes are left to send.
     void clear_requested() { ++period_; }
@@ -81,7 +81,7 @@ class LocalRows {
   private:
     struct Header {
         std::uint32_t requested_in;  ///< period in which it was last requested; 0: never
-        std::uint32_t place;         ///< 1-based index among the rows with gradients of this step; 0: none
+        std::uint32_t position;      ///< 1-based index among the rows with gradients of this step; 0: none
         std::uint32_t changed;
     };
     struct Parts {

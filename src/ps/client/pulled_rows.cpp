@@ -24,11 +24,11 @@ void PulledRows::open(std::size_t server) {
     auto& part = parts_[server];
     if (part.request != 0) channel_->forget(std::exchange(part.request, 0));
     const auto before = part.messages++;
-    const auto& [request, place] = asked_->parts[server].at(before);
+    const auto& [request, index] = asked_->parts[server].at(before);
     auto answer = channel_->wait_for(request);
     part.request = request;
     auto section = answer.next();
-    for (std::size_t i = 0; section && i < place; ++i) section = answer.next();
+    for (std::size_t i = 0; section && i < index; ++i) section = answer.next();
     if (!section) throw ServerError(static_cast<int>(server), "answered without values");
     part.rest = section->floats(std::min(max_, asked_->counts[server] - before * max_) * width_);
 }

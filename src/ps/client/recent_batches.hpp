@@ -17,7 +17,7 @@ class RecentBatches {
   public:
     explicit RecentBatches(std::size_t tables) : tables_(tables) {}
 
-    /// The place for the next batch of a table.
+    /// The memory for the next batch of a table.
     DistinctIds& next(std::uint32_t table) {
         auto& [newest, next] = tables_[table];
         return newest[next++ % newest.size()];

@@ -51,7 +51,7 @@ RowRequest RowPuller::ask(const WantedRows& wanted, PullMessages& messages) {
         ask_part(0, distinct.ids().subspan(asked.counts[0]));
     else
         for (std::size_t server = 0; server < servers; ++server) ask_part(server, lists[server]);
-    if (distinct.has_repeated()) asked.places.assign(distinct.places().begin(), distinct.places().end());
+    if (distinct.has_repeated()) asked.indices.assign(distinct.indices().begin(), distinct.indices().end());
     return asked;
 }
 
@@ -110,17 +110,17 @@ void RowPuller::drop(const RowRequest& asked) {
 
 void RowPuller::take(const RowRequest& asked, std::span<float> out) {
     const auto width = shapes_->width(asked.table);
-    const auto server_of_place = [&](std::size_t place) {
-        return asked.servers.empty() ? 0 : asked.servers[place];
+    const auto server_at = [&](std::size_t index) {
+        return asked.servers.empty() ? 0 : asked.servers[index];
     };
     PulledRows rows(asked, *shapes_, *channel_);
-    if (!asked.places.empty()) {
+    if (!asked.indices.empty()) {
         std::vector<std::size_t> firsts;  // index in `out` of the first row of each distinct id
-        for (std::size_t i = 0; i < asked.places.size(); ++i) {
-            const auto place = asked.places[i];
-            const bool is_first = place == firsts.size();
+        for (std::size_t i = 0; i < asked.indices.size(); ++i) {
+            const auto index = asked.indices[i];
+            const bool is_first = index == firsts.size();
             if (is_first) firsts.push_back(i);
-            std::copy_n(is_first ? rows.next(server_of_place(place)) : &out[firsts[place] * width], width,
+            std::copy_n(is_first ? rows.next(server_at(index)) : &out[firsts[index] * width], width,
                         &out[i * width]);
         }
     } else if (!asked.servers.empty()) {

@@ -145,24 +145,24 @@ void RowPusher::write_sums(std::uint32_t table, const DistinctIds& distinct, std
     const auto each = distinct.ids();
     const auto width = shapes_->width_to_push(table);
     const auto max = shapes_->message_rows(table);
-    std::vector<std::vector<std::uint32_t>> places(servers_);
-    for (std::uint32_t place = 0; place < each.size(); ++place)
-        places[server_of_id(each[place], servers_)].push_back(place);
+    std::vector<std::vector<std::uint32_t>> indices(servers_);
+    for (std::uint32_t index = 0; index < each.size(); ++index)
+        indices[server_of_id(each[index], servers_)].push_back(index);
     std::vector<float*> sums(each.size());
     std::vector<std::vector<MessageWriter>> complete(servers_);
     for (std::size_t server = 0; server < servers_; ++server) {
-        for (auto rest = std::span<const std::uint32_t>(places[server]); !rest.empty();) {
-            const auto here = rest.first(std::min(max, rest.size()));
-            rest = rest.subspan(here.size());
-            const auto rows = add_rows(server, table, here.size());
-            for (std::size_t i = 0; i < here.size(); ++i) {
-                rows.ids[i] = each[here[i]];
-                sums[here[i]] = &rows.values[i * width];
+        for (auto rest = std::span<const std::uint32_t>(indices[server]); !rest.empty();) {
+            const auto part = rest.first(std::min(max, rest.size()));
+            rest = rest.subspan(part.size());
+            const auto rows = add_rows(server, table, part.size());
+            for (std::size_t i = 0; i < part.size(); ++i) {
+                rows.ids[i] = each[part[i]];
+                sums[part[i]] = &rows.values[i * width];
             }
             complete[server].push_back(messages_->take(static_cast<int>(server)));
         }
     }
-    add_rows_up(distinct.places(), values, width, [&](std::uint32_t place) { return sums[place]; });
+    add_rows_up(distinct.indices(), values, width, [&](std::uint32_t index) { return sums[index]; });
     for (std::size_t server = 0; server < servers_; ++server)
         for (auto& message : complete[server])
             messages_->put_back(static_cast<int>(server), std::move(message));

@@ -22,7 +22,7 @@ struct RowRequest {
     std::int64_t step = 0;          ///< the step to which the rows belong
     std::vector<std::int64_t> ids;  ///< ids of the batch; only for a prefetch
     /// For each row of the batch the index of its distinct id; empty: no id repeats.
-    std::vector<std::uint32_t> places;
+    std::vector<std::uint32_t> indices;
     std::vector<std::uint32_t> servers;  ///< server of each distinct id; empty with a single server
     /// A section of the answer to a request.
     struct Part {

@@ -8,8 +8,8 @@ void merge_repeated(DistinctIds& distinct, std::size_t width, std::vector<std::i
                     std::vector<float>& values) {
     if (!distinct.find_repeated(ids)) return;
     // In-place is safe: the destination never lies after the row being read.
-    add_rows_up(distinct.places(), values, width,
-                [&](std::uint32_t place) { return &values[place * width]; });
+    add_rows_up(distinct.indices(), values, width,
+                [&](std::uint32_t index) { return &values[index * width]; });
     ids.assign(distinct.ids().begin(), distinct.ids().end());
     values.resize(ids.size() * width);
 }

@@ -13,16 +13,16 @@
 
 namespace dtrain::ps {
 
-/// Adds rows in order to `row_at(place)`; the first row of each place overwrites what is there.
-/// @param places see DistinctIds::places()
+/// Adds rows in order to `row_at(index)`; the first row of each index overwrites what is there.
+/// @param indices see DistinctIds::indices()
 template <class RowAt>
-void add_rows_up(std::span<const std::uint32_t> places, std::span<const float> values, std::size_t width,
+void add_rows_up(std::span<const std::uint32_t> indices, std::span<const float> values, std::size_t width,
                  const RowAt& row_at) {
-    std::uint32_t seen = 0;  // places below this have occurred
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    std::uint32_t seen = 0;  // indices below this have occurred
+    for (std::size_t i = 0; i < indices.size(); ++i) {
         const float* const from = &values[i * width];
-        float* const to = row_at(places[i]);
-        if (places[i] != seen) {
+        float* const to = row_at(indices[i]);
+        if (indices[i] != seen) {
             kernels::loops::add(from, to, width);
             continue;
         }

@@ -18,7 +18,7 @@
 #include "ps/client/geo_link.hpp"
 #include "ps/job/counts.hpp"
 #include "ps/job/layout.hpp"
-#include "ps/job/processor_share.hpp"
+#include "ps/job/own_processor_count.hpp"
 #include "ps/job/server_checkpoint.hpp"
 #include "ps/job/server_device.hpp"
 #include "ps/job/server_manifest.hpp"
@@ -74,7 +74,7 @@ ServerRanks::ServerRanks(const Communicator& world, int servers)
     : world_rank_(checked_rank(world, servers)),
       world_size_(world.size()),
       servers_(servers),
-      processors_(ps::processor_share(world)),
+      processors_(ps::own_processor_count(world)),
       peers_(world.split(world.rank() < servers ? 0 : 1, world.rank())),
       transport_(new Transport{comm::open_transport(world)}) {
     auto names = world.all_gather(fmt::format("{}:{}", host_name(), world.rank() + 1));
@@ -96,11 +96,11 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
                                  const ServerJobOptions& options) {
     if (!ranks.serves()) throw UsageError("a ParameterServer is for servers, and this rank trains");
     ps::check(options, transpiler);
-    const ps::Share share{static_cast<std::uint32_t>(ranks.number()),
-                          static_cast<std::uint32_t>(ranks.servers())};
+    const ps::ServerShard shard{static_cast<std::uint32_t>(ranks.number()),
+                                static_cast<std::uint32_t>(ranks.servers())};
     auto with_folder = options;
     if (options.spill.empty()) with_folder.spill = Environment::of_this_process().get_or("TMPDIR", "/tmp");
-    auto plan = ps::plan_server(transpiler, with_folder, share, ranks.trainers());
+    auto plan = ps::plan_server(transpiler, with_folder, shard, ranks.trainers());
     plan.device = ps::server_device(plan, ranks, Environment::of_this_process());
     auto parts = ps::first_parts(plan);
     content_.reset(new Content{ps::with_wire_type(ranks.transport_->messages, options.wire),
@@ -108,7 +108,7 @@ ParameterServer::ParameterServer(const ServerRanks& ranks, const DistributeTrans
                                {.mode = options.mode,
                                 .staleness = options.staleness,
                                 .trainers = ranks_from(ranks.servers(), ranks.trainers()),
-                                .layout = ps::layout_text(transpiler, options, share.server),
+                                .layout = ps::layout_text(transpiler, options, shard.server),
                                 .table_threads = ps::table_threads(options.table_threads, ranks.processors()),
                                 .reject_not_finite = options.reject_not_finite},
                                comm::deadline_of(Environment::of_this_process()),
@@ -138,12 +138,12 @@ void ParameterServer::check_rows() const {
 
 void ParameterServer::run() {
     auto& [transport, plan, options, deadline, metrics, parts, servers] = *content_;
-    ps::FailureLine failure(plan.share.server, Environment::of_this_process());
+    ps::FailureLine failure(plan.shard.server, Environment::of_this_process());
     options.first_step = parts.steps;
     ps::Server server(options, std::move(parts.dense), std::move(parts.tables), *transport);
     server.save_by(std::make_unique<ps::ServerSaver>(plan, server));
     server.on_count([&] { return ps::to_text(ps::counts_of(server)); });
-    server.on_failure([&](std::string_view why) { failure.tell(why); });
+    server.on_failure([&](std::string_view why) { failure.report(why); });
     try {
         ps::serve(server, *transport, [&] {
             server.give_up_after(deadline);
@@ -151,7 +151,7 @@ void ParameterServer::run() {
             if (metrics) metrics->write_in_time(server);
         });
     } catch (const std::exception& failed) {
-        failure.tell(failed.what());
+        failure.report(failed.what());
         server.report_end(failed.what());
         transport->deliver_within(std::chrono::seconds(1));
         throw;

@@ -45,7 +45,7 @@ Elements elements_of(const Program& program, const std::string& name) {
 }  // namespace
 
 DenseCopy::DenseCopy(const ServerPlan& plan, const Server& server)
-    : file_(fmt::format("dense-{:04}-of-{:04}.h5", plan.share.server, plan.share.servers)) {
+    : file_(fmt::format("dense-{:04}-of-{:04}.h5", plan.shard.server, plan.shard.servers)) {
     const auto& state = server.dense().state();
     checkpoint_ = to_checkpoint(state, {.step = server.steps()});
     for (const auto& tensor : program::StateAccess::on_host(state)) {

@@ -31,7 +31,7 @@ ServerParts load(const ServerPlan& plan, const std::filesystem::path& folder) {
     SavedDense(folder, servers).fill(plan.program, parts.dense.mutable_state());
     for (const auto& [options, rate, spill] : plan.tables)
         parts.tables.push_back(
-            {load_table(options, saved.chain(options.name), plan.share, spill).table, rate});
+            {load_table(options, saved.chain(options.name), plan.shard, spill).table, rate});
     return parts;
 }
 

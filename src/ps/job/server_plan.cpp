@@ -20,12 +20,12 @@ void limit_memory(std::vector<ServerPlan::Table>& tables, std::int64_t memory,
 
 }  // namespace
 
-ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOptions& options, Share share,
-                       int trainers) {
-    ServerPlan plan{.program = transpiler.get_pserver_program(transpiler.endpoints()[share.server]),
-                    .blocks = blocks_on(transpiler, share.server),
+ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOptions& options,
+                       ServerShard shard, int trainers) {
+    ServerPlan plan{.program = transpiler.get_pserver_program(transpiler.endpoints()[shard.server]),
+                    .blocks = blocks_on(transpiler, shard.server),
                     .tables = {},
-                    .share = share,
+                    .shard = shard,
                     .sources = options.mode == ServerMode::sync ? trainers : 1,
                     .seed = options.seed,
                     .threads = options.threads};

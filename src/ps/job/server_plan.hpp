@@ -25,7 +25,7 @@ struct ServerPlan {
     Program program;
     std::vector<VariableBlock> blocks;
     std::vector<Table> tables;
-    Share share;
+    ServerShard shard;
     int sources = 1;  ///< number of gradients that one update adds
     std::uint64_t seed = 0;
     int threads = 0;
@@ -34,8 +34,8 @@ struct ServerPlan {
 
 /// @param options must name a folder if there is a memory limit
 /// @param trainers number of trainers
-ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOptions& options, Share share,
-                       int trainers);
+ServerPlan plan_server(const DistributeTranspiler& transpiler, const ServerJobOptions& options,
+                       ServerShard shard, int trainers);
 
 /// What a Server is constructed from.
 struct ServerParts {

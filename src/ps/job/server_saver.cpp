@@ -40,7 +40,7 @@ std::string to_text(const SaveOrder& order) {
 ServerSaver::ServerSaver(const ServerPlan& plan, Server& server, const SaveMemory& memory)
     : plan_(plan), server_(server) {
     storage::start_hdf5();
-    for (auto& table : server.tables()) tables_.emplace_back(table, plan.share, std::nullopt, memory);
+    for (auto& table : server.tables()) tables_.emplace_back(table, plan.shard, std::nullopt, memory);
 }
 
 void ServerSaver::begin(const std::string& request) {

@@ -46,9 +46,9 @@ std::uint64_t LogHistogram::shorter_than(Time bound) const {
                            std::uint64_t{0});
 }
 
-LogHistogram::Time LogHistogram::quantile(double share) const {
+LogHistogram::Time LogHistogram::quantile(double fraction) const {
     if (count_ == 0) return Time::zero();
-    const auto wanted = std::max(1.0, std::ceil(share * static_cast<double>(count_)));
+    const auto wanted = std::max(1.0, std::ceil(fraction * static_cast<double>(count_)));
     std::uint64_t seen = 0;
     for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
         seen += counts_[bucket];

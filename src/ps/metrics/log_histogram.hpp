@@ -27,8 +27,8 @@ class LogHistogram {
     /// How many were shorter than `bound`, which must be a power of two of nanoseconds.
     std::uint64_t shorter_than(Time bound) const;
 
-    /// The q-quantile for q = `share` (0 to 1), within the error above; zero if the histogram is empty.
-    Time quantile(double share) const;
+    /// The q-quantile for q = `fraction` (0 to 1), within the error above; zero if the histogram is empty.
+    Time quantile(double fraction) const;
 
     friend bool operator==(const LogHistogram&, const LogHistogram&) = default;
 

@@ -54,42 +54,42 @@ DensePart::DensePart(const Program& program, std::vector<VariableBlock> blocks, 
             throw ProgramError(
                 fmt::format("'{}' is {}; servers have float32 parameters", block.variable, to_string(type)),
                 "", block.variable);
-        Place place{size_, values_.views()[places_.size()].as<float>(), {}};
+        Slice slice{size_, values_.views()[slices_.size()].as<float>(), {}};
         for (int source = 0; source < sources; ++source)
-            place.gradients.push_back(
+            slice.gradients.push_back(
                 executor_.feed<float>(transpiler::fed_gradient(block, source, sources)));
-        size_ += place.values.size();
-        places_.push_back(std::move(place));
+        size_ += slice.values.size();
+        slices_.push_back(std::move(slice));
     }
 }
 
-// Calls action(place, offset in its block, offset in the range, elements) for every block that the range
+// Calls action(slice, offset in its block, offset in the range, elements) for every block that the range
 // overlaps.
 template <class Action>
 void DensePart::for_range(std::size_t first, std::size_t count, const Action& action) const {
     if (first > size_ || count > size_ - first)
         throw UsageError(
             fmt::format("elements {} to {} of {} dense parameters", first, first + count, size_));
-    auto place = std::ranges::upper_bound(places_, first, {}, &Place::first);
-    if (place != places_.begin()) --place;
-    for (std::size_t done = 0; done < count; ++place) {
-        const auto inside = first + done - place->first;
-        const auto host = std::min(count - done, place->values.size() - inside);
-        action(*place, inside, done, host);
+    auto slice = std::ranges::upper_bound(slices_, first, {}, &Slice::first);
+    if (slice != slices_.begin()) --slice;
+    for (std::size_t done = 0; done < count; ++slice) {
+        const auto inside = first + done - slice->first;
+        const auto host = std::min(count - done, slice->values.size() - inside);
+        action(*slice, inside, done, host);
         done += host;
     }
 }
 
 void DensePart::set_gradient(int source, std::size_t first, std::span<const float> values) {
-    for_range(first, values.size(), [&](const Place& place, auto inside, auto done, auto count) {
-        const auto to = place.gradients[static_cast<std::size_t>(source)];
+    for_range(first, values.size(), [&](const Slice& slice, auto inside, auto done, auto count) {
+        const auto to = slice.gradients[static_cast<std::size_t>(source)];
         std::copy_n(&values[done], count, &to[inside]);
     });
 }
 
 void DensePart::clear_gradient(int source) {
-    for (const auto& place : places_)
-        std::ranges::fill(place.gradients[static_cast<std::size_t>(source)], 0.0F);
+    for (const auto& slice : slices_)
+        std::ranges::fill(slice.gradients[static_cast<std::size_t>(source)], 0.0F);
 }
 
 void DensePart::update(std::uint32_t steps) {
@@ -113,8 +113,8 @@ const State& DensePart::mutable_state() {
 
 void DensePart::read(std::size_t first, std::span<float> values) {
     bring();
-    for_range(first, values.size(), [&](const Place& place, auto inside, auto done, auto count) {
-        std::copy_n(&place.values[inside], count, &values[done]);
+    for_range(first, values.size(), [&](const Slice& slice, auto inside, auto done, auto count) {
+        std::copy_n(&slice.values[inside], count, &values[done]);
     });
 }
 

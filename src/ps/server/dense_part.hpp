@@ -67,7 +67,7 @@ class DensePart {
     std::string device() const { return executor_.device(); }
 
   private:
-    struct Place {
+    struct Slice {
         std::size_t first;                        ///< offset of the block's first element
         std::span<const float> values;            ///< as of the last bring()
         std::vector<std::span<float>> gradients;  ///< by source
@@ -80,7 +80,7 @@ class DensePart {
     std::optional<Executor> counting_;  ///< one step of the schedules' counters; nothing: no schedule
     program::HostValues values_;
     bool are_brought_ = false;
-    std::vector<Place> places_;
+    std::vector<Slice> slices_;
     std::size_t size_ = 0;
     std::size_t state_bytes_ = 0;
 };

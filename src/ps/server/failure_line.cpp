@@ -15,7 +15,7 @@ namespace dtrain::ps {
 FailureLine::FailureLine(std::uint32_t server, const Environment& environment)
     : server_(server), is_reported_(!environment.has("DTRAIN_RANK_CPUS")) {}
 
-void FailureLine::tell(std::string_view why) {
+void FailureLine::report(std::string_view why) {
     if (std::exchange(is_reported_, true)) return;
     const auto message = fmt::format("parameter server {}: {}", server_, why);
     write_all(STDERR_FILENO, "dtrain: " + message + "\n");

@@ -19,7 +19,7 @@ class FailureLine {
 
     /// Prints "dtrain: parameter server 1: WHY" on stderr and leaves it for dtrain-launch, the first time
     /// only.
-    void tell(std::string_view why);
+    void report(std::string_view why);
 
   private:
     std::uint32_t server_;

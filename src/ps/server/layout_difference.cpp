@@ -18,13 +18,13 @@ std::string_view take_line(std::string_view& text) {
 
 std::optional<std::string> layout_difference(std::string_view server, std::string_view trainer) {
     while (!server.empty() || !trainer.empty()) {
-        const auto here = take_line(server);
-        const auto there = take_line(trainer);
-        if (here != there)
+        const auto of_server = take_line(server);
+        const auto of_trainer = take_line(trainer);
+        if (of_server != of_trainer)
             return fmt::format(
                 "trainer and server were started with different programs or options: the "
                 "server has '{}' where the trainer has '{}'",
-                here, there);
+                of_server, of_trainer);
     }
     return std::nullopt;
 }

@@ -52,7 +52,7 @@ void Server::take(comm::Message&& message) {
         header = reader.header();
         const auto trainer = trainers_.number_of(from);
         if (!broken_.empty() && header.kind != MessageKind::abandon) throw MessageError(broken_);
-        if (is_between_join_and_leave(header.kind)) trainers_.check_is_here(trainer, header.kind);
+        if (is_between_join_and_leave(header.kind)) trainers_.check_joined(trainer, header.kind);
         switch (header.kind) {
             case MessageKind::join:
                 return join(trainer, reader);

@@ -27,9 +27,9 @@ void Trainers::check_may_join(std::size_t trainer) const {
         throw MessageError(fmt::format("a second 'join' of trainer {}", trainer));
 }
 
-void Trainers::check_is_here(std::size_t trainer, MessageKind kind) const {
+void Trainers::check_joined(std::size_t trainer, MessageKind kind) const {
     const auto presence = trainers_[trainer].presence;
-    if (presence == Presence::here) return;
+    if (presence == Presence::joined) return;
     throw MessageError(fmt::format("a '{}' of trainer {}, which has {}", to_string(kind), trainer,
                                    presence == Presence::gone ? "left" : "not joined"));
 }
@@ -54,7 +54,8 @@ void Trainers::check_none_is_lost(Time now) const {
 std::vector<std::size_t> Trainers::reachable() const {
     std::vector<std::size_t> found;
     for (std::size_t trainer = 0; trainer < trainers_.size(); ++trainer)
-        if (trainers_[trainer].presence == Presence::here && !(abandoned_ && abandoned_->trainer == trainer))
+        if (trainers_[trainer].presence == Presence::joined &&
+            !(abandoned_ && abandoned_->trainer == trainer))
             found.push_back(trainer);
     return found;
 }

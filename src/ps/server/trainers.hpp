@@ -30,10 +30,10 @@ class Trainers {
 
     /// @throws MessageError if it has joined before
     void check_may_join(std::size_t trainer) const;
-    void join(std::size_t trainer) { trainers_[trainer].presence = Presence::here; }
+    void join(std::size_t trainer) { trainers_[trainer].presence = Presence::joined; }
     /// @param kind of its message
     /// @throws MessageError unless it has joined and not left
-    void check_is_here(std::size_t trainer, MessageKind kind) const;
+    void check_joined(std::size_t trainer, MessageKind kind) const;
     void leave(std::size_t trainer) { trainers_[trainer].presence = Presence::gone; }
     bool have_all_left() const;
 
@@ -47,7 +47,7 @@ class Trainers {
     std::vector<std::size_t> reachable() const;
 
   private:
-    enum class Presence { expected, here, gone };
+    enum class Presence { expected, joined, gone };
 
     struct Trainer {
         int rank = 0;

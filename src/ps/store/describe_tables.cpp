@@ -49,12 +49,12 @@ std::string text_of(const std::string& table, const std::vector<StoredHeader>& f
     const auto what = first.which == WhichRows::all
                           ? std::string("all there are")
                           : fmt::format("those changed since {}, and {} erased", *first.base, erased);
-    const auto missing = first.share.servers - files.size();
+    const auto missing = first.shard.servers - files.size();
     auto out = fmt::format("table {}: {} rows ({}), {} bytes\n", one_line(table), rows, what, bytes);
     const Rows info{
         {"  row", fmt::format("{} bytes: {}", first.row_bytes, layout_of(first.options))},
         {"  saved", fmt::format("{}, step {}, day {}", one_line(first.checkpoint), first.step, first.day)},
-        {"  servers", fmt::format("{}{}", first.share.servers,
+        {"  servers", fmt::format("{}{}", first.shard.servers,
                                   missing == 0 ? "" : fmt::format(", files of {} are missing", missing))},
         {"  rows ever", fmt::format("{} inserted, {} evicted", counts.inserted, counts.evicted)},
         {"  gradients", fmt::format("{} rejected, {} for ids not admitted", counts.rejected, counts.dropped)},

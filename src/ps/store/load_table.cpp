@@ -35,14 +35,14 @@ std::span<std::byte> checked(const OpenedFile& file, std::size_t block, std::spa
     throw UsageError(file.path.string() + ": the checkpoint cannot be read: " + error.code().message());
 }
 
-/// Calls use(block, bytes) for the verified blocks that read(places, take) passes to `take`.
+/// Calls use(block, bytes) for the verified blocks that read(ranges, take) passes to `take`.
 template <class Read, class Use>
 void read_checked(const OpenedFile& file, const Read& read, const Use& use) {
     const auto& blocks = file.stored.layout.blocks;
-    std::vector<storage::BlockPlace> places;
-    for (const auto& block : blocks) places.push_back(block.place);
+    std::vector<storage::BlockRange> ranges;
+    for (const auto& block : blocks) ranges.push_back(block.range);
     try {
-        read(places, [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
+        read(ranges, [&](std::size_t i, std::span<std::byte> bytes, std::uint64_t sum) {
             use(blocks[i], checked(file, i, bytes, sum));
         });
     } catch (const std::system_error& error) {
@@ -54,7 +54,7 @@ void read_checked(const OpenedFile& file, const Read& read, const Use& use) {
 template <class Use>
 void use_in_order(const OpenedFile& file, const Use& use) {
     read_checked(
-        file, [&](const auto& places, const auto& take) { storage::read_blocks(file.path, places, take); },
+        file, [&](const auto& ranges, const auto& take) { storage::read_blocks(file.path, ranges, take); },
         use);
 }
 
@@ -67,20 +67,20 @@ template <class Use>
 void use_in_threads(const OpenedFile& file, storage::PageCache cache, const Use& use) {
     read_checked(
         file,
-        [&](const auto& places, const auto& take) {
-            storage::use_blocks(storage::BlockFile(file.path, cache), places, take);
+        [&](const auto& ranges, const auto& take) {
+            storage::use_blocks(storage::BlockFile(file.path, cache), ranges, take);
         },
         use);
 }
 
 /// Opens the files of a checkpoint; ordered by server.
 std::vector<OpenedFile> opened(const SavedTable& saved, const TableOptions& options) {
-    const auto servers = saved.files.empty() ? 0 : saved.files.front().share.servers;
+    const auto servers = saved.files.empty() ? 0 : saved.files.front().shard.servers;
     std::vector<OpenedFile> files(saved.files.size());
     for (const auto& info : saved.files) {
         const auto path = saved.folder / info.file;
-        if (info.share.servers != servers || files.size() != servers || info.share.server >= servers ||
-            !files[info.share.server].path.empty())
+        if (info.shard.servers != servers || files.size() != servers || info.shard.server >= servers ||
+            !files[info.shard.server].path.empty())
             throw UsageError(fmt::format("{}: the checkpoint does not have one file of each of {} servers",
                                          path.string(), servers));
         auto stored = read_table_header(path);
@@ -92,7 +92,7 @@ std::vector<OpenedFile> opened(const SavedTable& saved, const TableOptions& opti
                 path.string(), stored.header.options.name, layout_of(stored.header.options), options.name,
                 layout_of(options)));
         if (stored.info != info) refuse_damaged(path, "it is not the file that the checkpoint names");
-        files[info.share.server] = {path, std::move(stored)};
+        files[info.shard.server] = {path, std::move(stored)};
     }
     if (files.empty())
         throw UsageError(
@@ -124,11 +124,11 @@ Chain opened(std::span<const SavedTable> saves, const TableOptions& options) {
     return chain;
 }
 
-/// Moves the rows of this share to the front and returns them.
-std::span<std::byte> own_rows(const OpenedFile& file, const Share& share, std::span<std::byte> bytes) {
-    const auto& writer = file.stored.header.share;
+/// Moves the rows of this shard to the front and returns them.
+std::span<std::byte> own_rows(const OpenedFile& file, const ServerShard& shard, std::span<std::byte> bytes) {
+    const auto& writer = file.stored.header.shard;
     const auto row_bytes = file.stored.header.row_bytes;
-    if (writer.servers == 1 && share.servers == 1) return bytes;
+    if (writer.servers == 1 && shard.servers == 1) return bytes;
     std::size_t own = 0;
     for (std::size_t at = 0; at < bytes.size(); at += row_bytes) {
         const auto id = RowArena::id_of(&bytes[at]);
@@ -137,14 +137,14 @@ std::span<std::byte> own_rows(const OpenedFile& file, const Share& share, std::s
                 fmt::format("{}: this sparse table makes no sense: id {} is not one of server {} "
                             "of {}",
                             file.path.string(), id, writer.server, writer.servers));
-        if (writer != share && server_of(id, share.servers) != share.server) continue;
+        if (writer != shard && server_of(id, shard.servers) != shard.server) continue;
         if (own != at) std::memmove(&bytes[own], &bytes[at], row_bytes);
         own += row_bytes;
     }
     return bytes.first(own);
 }
 
-/// Combines counters by maximum, so that no id of this share gets a count below what a saved filter says.
+/// Combines counters by maximum, so that no id of this shard gets a count below what a saved filter says.
 void add_touches(SparseTable& table, std::uint64_t first, std::span<const std::byte> bytes) {
     const auto cells = table.touch_counters().subspan(first, bytes.size());
     for (std::size_t i = 0; i < cells.size(); ++i)
@@ -155,24 +155,25 @@ bool takes_touches(const OpenedFile& file, const SparseTable& table) {
     return file.stored.header.touch_counters == table.touch_counters().size();
 }
 
-std::uint64_t expected_rows(const std::vector<OpenedFile>& files, const Share& share) {
+std::uint64_t expected_rows(const std::vector<OpenedFile>& files, const ServerShard& shard) {
     double rows = 0;
     for (const auto& file : files)
-        rows += common_part(file.stored.header.share, share) * static_cast<double>(file.stored.header.rows);
+        rows += common_part(file.stored.header.shard, shard) * static_cast<double>(file.stored.header.rows);
     return static_cast<std::uint64_t>(std::llround(rows));
 }
 
 /// Loads all rows of a full save into an empty table.
-void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const Share& share, bool is_last) {
-    table.load(expected_rows(files, share), [&](BulkLoad& bulk) {
+void load_all(SparseTable& table, const std::vector<OpenedFile>& files, const ServerShard& shard,
+              bool is_last) {
+    table.load(expected_rows(files, shard), [&](BulkLoad& bulk) {
         for (const auto& file : files) {
-            if (common_part(file.stored.header.share, share) <= 0) continue;
+            if (common_part(file.stored.header.shard, shard) <= 0) continue;
             const bool has_touches = is_last && takes_touches(file, table);
-            const bool is_all = file.stored.header.share == share;
+            const bool is_all = file.stored.header.shard == shard;
             use_in_threads(file, is_all ? storage::PageCache::left : storage::PageCache::kept,
                            [&](const StoredBlock& block, std::span<std::byte> bytes) {
                                if (block.content == BlockContent::rows)
-                                   bulk.add(own_rows(file, share, bytes));
+                                   bulk.add(own_rows(file, shard, bytes));
                                else if (has_touches)
                                    add_touches(table, block.first, bytes);
                            });
@@ -187,18 +188,18 @@ void insert(SparseTable& table, std::span<const std::byte> rows) {
         table.insert_rows(rows.first(std::min(max, rows.size())));
 }
 
-void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, const Share& share,
+void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, const ServerShard& shard,
                   bool is_last) {
     for (const auto& file : files) {
-        if (common_part(file.stored.header.share, share) <= 0) continue;
+        if (common_part(file.stored.header.shard, shard) <= 0) continue;
         const bool has_touches = is_last && takes_touches(file, table);
         use_in_order(file, [&](const StoredBlock& block, std::span<std::byte> bytes) {
             if (block.content == BlockContent::rows) {
-                insert(table, own_rows(file, share, bytes));
+                insert(table, own_rows(file, shard, bytes));
             } else if (block.content == BlockContent::erased) {
                 for (std::size_t at = 0; at < bytes.size(); at += block.item_bytes)
                     if (const auto id = RowArena::id_of(&bytes[at]);
-                        server_of(id, share.servers) == share.server)
+                        server_of(id, shard.servers) == shard.server)
                         table.erase(id);
             } else if (has_touches) {
                 add_touches(table, block.first, bytes);
@@ -208,9 +209,9 @@ void load_changes(SparseTable& table, const std::vector<OpenedFile>& files, cons
 }
 
 /// Distributes the old servers' counts over the new servers: each new server gets the sum of its own subset.
-TableCounts counts_for(const Share& share, const std::vector<OpenedFile>& files) {
+TableCounts counts_for(const ServerShard& shard, const std::vector<OpenedFile>& files) {
     TableCounts sum;
-    for (std::size_t server = share.server; server < files.size(); server += share.servers) {
+    for (std::size_t server = shard.server; server < files.size(); server += shard.servers) {
         const auto& counts = files[server].stored.header.counts;
         sum.inserted += counts.inserted;
         sum.evicted += counts.evicted;
@@ -222,8 +223,8 @@ TableCounts counts_for(const Share& share, const std::vector<OpenedFile>& files)
 
 }  // namespace
 
-LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share,
-                       const std::optional<SpillOptions>& spill) {
+LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain,
+                       const ServerShard& shard, const std::optional<SpillOptions>& spill) {
     SparseTable table(options, spill);
     const auto saves = opened(chain, table.options());
     // A save of changes inserts rows before it erases others, so the limit may be exceeded meanwhile.
@@ -232,13 +233,13 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
     for (const auto& files : saves) {
         const bool is_last = &files == &saves.back();
         if (&files == &saves.front())
-            load_all(table, files, share, is_last);
+            load_all(table, files, shard, is_last);
         else
-            load_changes(table, files, share, is_last);
+            load_changes(table, files, shard, is_last);
     }
     const auto& last = saves.back();
     const auto& header = last.front().stored.header;
-    table.set_counts(counts_for(share, last));
+    table.set_counts(counts_for(shard, last));
     table.set_day(header.day);
     table.set_dict_size(options.dict_size);
     table.track_changes();
@@ -246,7 +247,7 @@ LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> 
     auto warnings = differences(header.options, table.options());
     LoadedTable loaded{
         .table = std::move(table), .step = header.step, .saved = {}, .warnings = std::move(warnings)};
-    if (last.size() == share.servers) loaded.saved = last[share.server].stored.info;
+    if (last.size() == shard.servers) loaded.saved = last[shard.server].stored.info;
     return loaded;
 }
 

@@ -35,8 +35,8 @@ struct LoadedTable {
 /// @param spill as SparseTable; the saved table may have had another limit, or none
 /// @throws UsageError naming the file that is missing, damaged, of another table (with both layouts), or not
 /// part of the chain. No table is created then, and an earlier checkpoint can be tried.
-LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain, const Share& share,
-                       const std::optional<SpillOptions>& spill = {});
+LoadedTable load_table(const TableOptions& options, std::span<const SavedTable> chain,
+                       const ServerShard& shard, const std::optional<SpillOptions>& spill = {});
 
 /// Reads and verifies everything that load_table() would read on all servers, without keeping it.
 /// @param chain as load_table(); not empty @throws UsageError as load_table()

@@ -49,8 +49,8 @@ json json_of(const TableHeader& header) {
     auto sums = json::array();
     for (const auto sum : header.sums) sums.push_back(hex(sum));
     return {{"table", as_json(header.options)},
-            {"server", header.share.server},
-            {"servers", header.share.servers},
+            {"server", header.shard.server},
+            {"servers", header.shard.servers},
             {"which", word_of(header.which)},
             {"checkpoint", header.checkpoint},
             {"base", header.base ? json(*header.base) : json()},
@@ -71,8 +71,8 @@ json json_of(const TableHeader& header) {
 TableHeader header_from(const json& value) {
     TableHeader header;
     header.options = options_from(value.at("table"));
-    value.at("server").get_to(header.share.server);
-    value.at("servers").get_to(header.share.servers);
+    value.at("server").get_to(header.shard.server);
+    value.at("servers").get_to(header.shard.servers);
     header.which = which_from(value.at("which"));
     value.at("checkpoint").get_to(header.checkpoint);
     if (const auto& base = value.at("base"); !base.is_null()) header.base = base.get<std::string>();
@@ -98,9 +98,9 @@ std::int64_t add_blocks(TableLayout& layout, StoredBlock block, std::uint64_t it
     const auto max = std::max<std::size_t>(1, block_bytes / block.item_bytes);
     for (block.first = 0; block.first < items; block.first += block.items) {
         block.items = static_cast<std::size_t>(std::min<std::uint64_t>(max, items - block.first));
-        block.place = {offset, aligned_to<alignment>(block.items * block.item_bytes)};
+        block.range = {offset, aligned_to<alignment>(block.items * block.item_bytes)};
         layout.blocks.push_back(block);
-        offset += static_cast<std::int64_t>(block.place.bytes);
+        offset += static_cast<std::int64_t>(block.range.bytes);
     }
     return offset;
 }
@@ -135,7 +135,7 @@ bool is_sound(const TableHeader& header, std::int64_t file_bytes) {
     const auto* by_count = std::get_if<AdmitByCount>(&header.options.admission);
     return header.row_bytes == RowLayout(header.options).row_bytes() &&
            header.touch_counters == (by_count == nullptr ? 0 : by_count->counters) &&
-           header.share.server < header.share.servers && header.block_bytes >= alignment &&
+           header.shard.server < header.shard.servers && header.block_bytes >= alignment &&
            header.block_bytes <= max_block && header.block_bytes % alignment == 0 &&
            header.rows <= file / header.row_bytes && header.erased <= file / sizeof(std::int64_t) &&
            header.touch_counters <= file && header.step >= 0 &&
@@ -145,8 +145,8 @@ bool is_sound(const TableHeader& header, std::int64_t file_bytes) {
 
 json json_of(const TableFile& file) {
     return {{"table", file.table},
-            {"server", file.share.server},
-            {"servers", file.share.servers},
+            {"server", file.shard.server},
+            {"servers", file.shard.servers},
             {"which", word_of(file.which)},
             {"file", file.file},
             {"bytes", file.bytes},
@@ -165,10 +165,10 @@ std::string beginning_of(const FileDescriptor& file, std::size_t bytes, const st
 
 }  // namespace
 
-double common_part(const Share& of, const Share& other) {
-    // A share holds the hashes from server / servers to (server + 1) / servers.
-    const auto edge = [](const Share& share, std::uint32_t more) {
-        return static_cast<double>(share.server + std::uint64_t{more}) / share.servers;
+double common_part(const ServerShard& of, const ServerShard& other) {
+    // A shard holds the hashes from server / servers to (server + 1) / servers.
+    const auto edge = [](const ServerShard& shard, std::uint32_t more) {
+        return static_cast<double>(shard.server + std::uint64_t{more}) / shard.servers;
     };
     const auto begin = std::max(edge(of, 0), edge(other, 0));
     const auto end = std::min(edge(of, 1), edge(other, 1));
@@ -193,7 +193,7 @@ std::string header_block(const TableHeader& header) {
     }
 }
 
-std::string table_file_name(const std::string& table, const Share& share) {
+std::string table_file_name(const std::string& table, const ServerShard& shard) {
     std::string name;
     for (const auto character : table) {
         const bool is_plain = (character >= 'a' && character <= 'z') ||
@@ -207,7 +207,7 @@ std::string table_file_name(const std::string& table, const Share& share) {
     constexpr std::size_t max = 200;
     if (name.size() > max)
         name.replace(max - 16, std::string::npos, hex(storage::xxh3(std::as_bytes(std::span(table)))));
-    return fmt::format("{}-{:04}-of-{:04}.rows", name, share.server, share.servers);
+    return fmt::format("{}-{:04}-of-{:04}.rows", name, shard.server, shard.servers);
 }
 
 std::string to_json(const TableFile& file) {
@@ -218,8 +218,8 @@ TableFile table_file_from_json(std::string_view text) {
     const auto file = read_json(text, [](const json& value) {
         TableFile out;
         value.at("table").get_to(out.table);
-        value.at("server").get_to(out.share.server);
-        value.at("servers").get_to(out.share.servers);
+        value.at("server").get_to(out.shard.server);
+        value.at("servers").get_to(out.shard.servers);
         out.which = which_from(value.at("which"));
         value.at("file").get_to(out.file);
         value.at("bytes").get_to(out.bytes);
@@ -235,9 +235,9 @@ TableFile table_file_from_json(std::string_view text) {
 
 TableFile info_of(const TableHeader& header, std::string_view block) {
     return {.table = header.options.name,
-            .share = header.share,
+            .shard = header.shard,
             .which = header.which,
-            .file = table_file_name(header.options.name, header.share),
+            .file = table_file_name(header.options.name, header.shard),
             .bytes = layout_after(header, block.size()).bytes,
             .sum = hex(storage::xxh3(std::as_bytes(std::span(block)))),
             .rows = header.rows};

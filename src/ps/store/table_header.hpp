@@ -21,18 +21,18 @@
 namespace dtrain::ps {
 
 /// The ids of server `server` of `servers`, see server_of().
-struct Share {
+struct ServerShard {
     std::uint32_t server = 0;
     std::uint32_t servers = 1;
-    friend bool operator==(const Share&, const Share&) = default;
+    friend bool operator==(const ServerShard&, const ServerShard&) = default;
 };
 
-/// The fraction of the ids of one share that another share has, from 0 to 1.
-double common_part(const Share& of, const Share& other);
+/// The fraction of the ids of one shard that another shard has, from 0 to 1.
+double common_part(const ServerShard& of, const ServerShard& other);
 
 struct TableHeader {
     TableOptions options;
-    Share share;
+    ServerShard shard;
     WhichRows which = WhichRows::all;
     std::string checkpoint;           ///< name of the checkpoint
     std::optional<std::string> base;  ///< TableFile::sum of the save that the changes are relative to
@@ -55,7 +55,7 @@ struct StoredBlock {
     std::uint64_t first = 0;  ///< index of its first item among those of the same content
     std::size_t items = 0;
     std::size_t item_bytes = 0;
-    storage::BlockPlace place;
+    storage::BlockRange range;
 };
 
 /// Offsets in a file; determined by the header without its sums.
@@ -72,12 +72,12 @@ std::string header_block(const TableHeader& header);
 
 /// The name of a table's file: "clicks-0001-of-0003.rows". Characters other than letters, digits, '.', '_'
 /// and '-' are percent-encoded, as in %2F.
-std::string table_file_name(const std::string& table, const Share& share);
+std::string table_file_name(const std::string& table, const ServerShard& shard);
 
 /// Identifies a table's file and, through checksums, every byte of it.
 struct TableFile {
     std::string table;
-    Share share;
+    ServerShard shard;
     WhichRows which = WhichRows::all;
     std::string file;  ///< name in its folder
     std::int64_t bytes = 0;

@@ -24,7 +24,7 @@ namespace {
 
 std::size_t largest_block(const TableLayout& layout) {
     std::size_t bytes = storage::direct_alignment;
-    for (const auto& block : layout.blocks) bytes = std::max(bytes, block.place.bytes);
+    for (const auto& block : layout.blocks) bytes = std::max(bytes, block.range.bytes);
     return bytes;
 }
 
@@ -35,9 +35,9 @@ std::size_t first_row_block(const TableLayout& layout) {
 
 }  // namespace
 
-TableSaver::TableSaver(SparseTable& table, const Share& share, std::optional<TableFile> saved,
+TableSaver::TableSaver(SparseTable& table, const ServerShard& shard, std::optional<TableFile> saved,
                        const SaveMemory& memory)
-    : table_(table), share_(share), memory_(memory), saved_(std::move(saved)) {}
+    : table_(table), shard_(shard), memory_(memory), saved_(std::move(saved)) {}
 
 TableSaver::~TableSaver() {
     abandon();
@@ -53,11 +53,11 @@ void TableSaver::begin(const SaveRequest& request) {
     try {
         auto& save = *save_;
         const auto rows = table_.begin_snapshot(request.which, *this);
-        save.path = request.folder / table_file_name(table_.options().name, share_);
+        save.path = request.folder / table_file_name(table_.options().name, shard_);
         const auto touches = std::as_const(table_).touch_counters();
         save.touches.assign(touches.begin(), touches.end());
         save.header = {.options = table_.options(),
-                       .share = share_,
+                       .shard = shard_,
                        .which = request.which,
                        .checkpoint = request.checkpoint,
                        .step = request.step,
@@ -97,11 +97,11 @@ void TableSaver::make_file() const {
 }
 
 void TableSaver::write_block(std::size_t block, std::byte* buffer) {
-    const auto& [content, first, items, item_bytes, place] = save_->layout.blocks[block];
+    const auto& [content, first, items, item_bytes, range] = save_->layout.blocks[block];
     const auto used = items * item_bytes;
-    std::memset(buffer + used, 0, place.bytes - used);
+    std::memset(buffer + used, 0, range.bytes - used);
     save_->written.push_back(block);
-    save_->writer->write(buffer, place.bytes, place.offset);
+    save_->writer->write(buffer, range.bytes, range.offset);
 }
 
 void TableSaver::take(std::span<const std::byte> rows) noexcept {

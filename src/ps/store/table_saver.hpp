@@ -63,7 +63,7 @@ class TableSaver : private RowSink {
   public:
     /// @param table must outlive the saver and must not move
     /// @param saved the save that the table was loaded from, to be able to save changes relative to it
-    TableSaver(SparseTable& table, const Share& share, std::optional<TableFile> saved = std::nullopt,
+    TableSaver(SparseTable& table, const ServerShard& shard, std::optional<TableFile> saved = std::nullopt,
                const SaveMemory& memory = {});
     /// Calls abandon() if a save is in progress.
     ~TableSaver() override;
@@ -109,7 +109,7 @@ class TableSaver : private RowSink {
     static TableFile complete(SaveInProgress& save);
 
     SparseTable& table_;
-    Share share_;
+    ServerShard shard_;
     SaveMemory memory_;
     std::optional<TableFile> saved_;
     std::optional<SaveInProgress> save_;

@@ -93,7 +93,7 @@ bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
     for (std::size_t at = 0; at < rows.size(); at += bytes) {
         const auto hash = slot_hash(RowArena::id_of(&rows[at]));
         const auto set = static_cast<std::uint32_t>(RowIndex::set_of(hash));
-        waiting.hashed.push_back({RowIndex::place_of(hash), set});
+        waiting.hashed.push_back({RowIndex::position_of(hash), set});
         ++next[arena_of(set)];
     }
     {
@@ -104,12 +104,12 @@ bool BulkLoad::place(std::span<const std::byte> rows, Waiting& waiting) {
     }
     if (is_one) copy(rows, next[0]);
     const auto* row = rows.data();
-    for (const auto& [place, set] : waiting.hashed) {
+    for (const auto& [position, set] : waiting.hashed) {
         const auto arena = arena_of(set);
         const auto number = next[arena]++;
         if (!is_one) std::memcpy(arenas[arena].row(number), row, bytes);
         row += bytes;
-        waiting.rows()[set * max_waiting_ + waiting.count[set]++] = {place, number};
+        waiting.rows()[set * max_waiting_ + waiting.count[set]++] = {position, number};
         if (waiting.count[set] == max_waiting_) insert(set, waiting);
     }
     return true;
@@ -139,12 +139,12 @@ void BulkLoad::insert(std::size_t set, Waiting& waiting) {
         const std::scoped_lock lock(sets_[set]);
         if (to.capacity() == 0) RowIndex::enlarge(to, RowIndex::rows_of_set(set, rows_));
         for (const auto& row : rows.first(std::min(ahead, rows.size())))
-            to.prefetch(RowIndex::Likely{row.place});
+            to.prefetch(RowIndex::Likely{row.position});
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (i + ahead < rows.size()) to.prefetch(RowIndex::Likely{rows[i + ahead].place});
+            if (i + ahead < rows.size()) to.prefetch(RowIndex::Likely{rows[i + ahead].position});
             RowIndex::make_room(to);
-            const auto& [place, number] = rows[i];
-            to.lazy_emplace(RowIndex::Fresh{place, number, &waiting.alike},
+            const auto& [position, number] = rows[i];
+            to.lazy_emplace(RowIndex::Fresh{position, number, &waiting.alike},
                             [number](const auto& construct) { construct(number); });
         }
     }
@@ -153,9 +153,9 @@ void BulkLoad::insert(std::size_t set, Waiting& waiting) {
 }
 
 void BulkLoad::compare(const RowArena& arena, std::span<const RowIndex::Alike> alike) {
-    for (const auto& [row, place, number] : alike) {
+    for (const auto& [row, position, number] : alike) {
         const auto id = RowArena::id_of(row);
-        if (RowIndex::place_of(slot_hash(id)) != place || id != arena.id(number)) continue;
+        if (RowIndex::position_of(slot_hash(id)) != position || id != arena.id(number)) continue;
         const std::scoped_lock lock(mutex_);
         twice_ = id;
     }

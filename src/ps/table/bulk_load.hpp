@@ -45,12 +45,12 @@ class BulkLoad {
 
   private:
     struct Row {
-        std::uint32_t place;  // RowIndex::place_of()
+        std::uint32_t position;  // RowIndex::position_of()
         std::uint32_t number;
     };
 
     struct Hashed {
-        std::uint32_t place;
+        std::uint32_t position;
         std::uint32_t set;
     };
 

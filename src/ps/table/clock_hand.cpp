@@ -4,8 +4,8 @@
 
 namespace dtrain::ps {
 
-std::vector<RowPlace> ClockHand::pick(std::uint64_t count, std::span<const RowArena> arenas) {
-    std::vector<RowPlace> picked;
+std::vector<RowLocation> ClockHand::pick(std::uint64_t count, std::span<const RowArena> arenas) {
+    std::vector<RowLocation> picked;
     std::uint64_t steps = 0;
     for (const auto& arena : arenas) steps += 2 * arena.numbers();
     for (; steps > 0 && picked.size() < count; --steps, ++at_.number) {
@@ -20,7 +20,7 @@ std::vector<RowPlace> ClockHand::pick(std::uint64_t count, std::span<const RowAr
             used.insert(at_.number);  // not to be picked again if the hand goes full circle
         }
     }
-    for (const auto& place : picked) used_[place.arena].erase(place.number);
+    for (const auto& location : picked) used_[location.arena].erase(location.number);
     return picked;
 }
 

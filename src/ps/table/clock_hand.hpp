@@ -20,16 +20,16 @@ class ClockHand {
   public:
     explicit ClockHand(std::size_t arenas) : used_(arenas) {}
 
-    void use(const RowPlace& place) { used_[place.arena].insert(place.number); }
+    void use(const RowLocation& location) { used_[location.arena].insert(location.number); }
 
     /// The next `count` unused rows; fewer if there are fewer rows. Their bits are cleared.
-    std::vector<RowPlace> pick(std::uint64_t count, std::span<const RowArena> arenas);
+    std::vector<RowLocation> pick(std::uint64_t count, std::span<const RowArena> arenas);
 
     std::size_t bytes() const;
 
   private:
     std::vector<RowSet> used_;  // per arena
-    RowPlace at_;
+    RowLocation at_;
 };
 
 }  // namespace dtrain::ps

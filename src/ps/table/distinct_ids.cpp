@@ -43,15 +43,15 @@ void DistinctIds::begin(std::size_t max) {
     slots_.assign(slots_for(max), none);
     distinct_.clear();
     distinct_.reserve(max);
-    places_.clear();
-    places_.reserve(max);
+    indices_.clear();
+    indices_.reserve(max);
 }
 
 bool DistinctIds::is_of(std::span<const std::int64_t> ids) const {
     if (!has_repeated()) return std::ranges::equal(ids, distinct_);
-    if (ids.size() != places_.size()) return false;
+    if (ids.size() != indices_.size()) return false;
     for (std::size_t i = 0; i < ids.size(); ++i)
-        if (distinct_[places_[i]] != ids[i]) return false;
+        if (distinct_[indices_[i]] != ids[i]) return false;
     return true;
 }
 
@@ -63,7 +63,7 @@ std::span<const std::int64_t> DistinctIds::add(std::span<const std::int64_t> ids
             slots_[slot] = static_cast<std::uint32_t>(distinct_.size());
             distinct_.push_back(id);
         }
-        places_.push_back(slots_[slot]);
+        indices_.push_back(slots_[slot]);
     }
     return this->ids().subspan(before);
 }

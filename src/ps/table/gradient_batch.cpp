@@ -51,7 +51,7 @@ GradientParts GradientMerge::merged(GradientParts parts, TableTeam* team) {
         std::ranges::any_of(parts, [](const GradientBatch& part) { return !part.shows.empty(); });
     merged_.shows.assign(has_statistics ? n : 0, 0);
     merged_.clicks.assign(has_statistics ? n : 0, 0);
-    if (team != nullptr && team->is_for(distinct_.places().size()))
+    if (team != nullptr && team->is_for(distinct_.indices().size()))
         team->in_parts([&](std::size_t number, std::size_t threads) {
             add_up(parts, n * number / threads, n * (number + 1) / threads);
         });
@@ -63,25 +63,25 @@ GradientParts GradientMerge::merged(GradientParts parts, TableTeam* team) {
 
 /// Sums gradients for the distinct ids in [first, last), in the order of the parts.
 void GradientMerge::add_up(GradientParts parts, std::size_t first, std::size_t last) {
-    auto places = distinct_.places();
+    auto indices = distinct_.indices();
     auto seen = first;  // indices in [first, seen) have occurred
     for (const auto& part : parts) {
         for (std::size_t i = 0; i < part.ids.size(); ++i) {
-            const auto place = places[i];
-            if (place < first || place >= last) continue;
+            const auto index = indices[i];
+            if (index < first || index >= last) continue;
             const auto* from = &part.gradients[i * width_];
-            auto* to = &merged_.gradients[place * width_];
-            if (place == seen) {
+            auto* to = &merged_.gradients[index * width_];
+            if (index == seen) {
                 std::copy_n(from, width_, to);
                 ++seen;
             } else {
                 kernels::loops::add(from, to, width_);
             }
             if (part.shows.empty()) continue;
-            merged_.shows[place] += part.shows[i];
-            merged_.clicks[place] += part.clicks[i];
+            merged_.shows[index] += part.shows[i];
+            merged_.clicks[index] += part.clicks[i];
         }
-        places = places.subspan(part.ids.size());
+        indices = indices.subspan(part.ids.size());
     }
 }
 

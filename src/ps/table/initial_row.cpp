@@ -36,32 +36,32 @@ void check(const std::string& table, const NormalRow& row) {
 // The random stream of a row: its key and the index of the row's first number. Ids below 2^32 use consecutive
 // numbers, as the rows of a dense parameter do; larger ids get keys of their own, since their indices would
 // exceed 64 bits.
-struct Place {
+struct StreamPosition {
     std::uint64_t key;
     std::uint64_t first;
 };
 
-Place place_of(std::uint64_t key, std::int64_t id, std::size_t width) {
+StreamPosition position_of(std::uint64_t key, std::int64_t id, std::size_t width) {
     const auto whole = static_cast<std::uint64_t>(id);
     const auto high = whole >> 32U;
     return {high == 0 ? key : key ^ mixed(high), (whole & 0xffffffffU) * width};
 }
 
-void write(const Place& /*place*/, const ConstantRow& row, std::span<float> weights) {
+void write(const StreamPosition& /*position*/, const ConstantRow& row, std::span<float> weights) {
     std::ranges::fill(weights, static_cast<float>(row.value));
 }
 
-void write(const Place& place, const UniformRow& row, std::span<float> weights) {
+void write(const StreamPosition& position, const UniformRow& row, std::span<float> weights) {
     for (std::size_t j = 0; j < weights.size(); ++j)
-        weights[j] = static_cast<float>(initial_uniform(place.key, place.first + j, row.bound));
+        weights[j] = static_cast<float>(initial_uniform(position.key, position.first + j, row.bound));
 }
 
 // Box and Muller, Annals of Mathematical Statistics 29 (1958): one normal number from two uniform ones.
-void write(const Place& place, const NormalRow& row, std::span<float> weights) {
-    const auto angles = mixed(place.key);
+void write(const StreamPosition& position, const NormalRow& row, std::span<float> weights) {
+    const auto angles = mixed(position.key);
     for (std::size_t j = 0; j < weights.size(); ++j) {
-        const auto radius = std::sqrt(-2.0 * std::log(1.0 - initial_unit(place.key, place.first + j)));
-        const auto turn = std::cos(2.0 * std::numbers::pi * initial_unit(angles, place.first + j));
+        const auto radius = std::sqrt(-2.0 * std::log(1.0 - initial_unit(position.key, position.first + j)));
+        const auto turn = std::cos(2.0 * std::numbers::pi * initial_unit(angles, position.first + j));
         weights[j] = static_cast<float>(row.standard_deviation * radius * turn);
     }
 }
@@ -74,8 +74,8 @@ InitialRow::InitialRow(const RowInitializer& initializer, std::uint64_t seed, co
 }
 
 void InitialRow::write(std::int64_t id, std::span<float> weights) const {
-    const auto place = place_of(key_, id, weights.size());
-    std::visit([&](const auto& row) { ps::write(place, row, weights); }, initializer_);
+    const auto position = position_of(key_, id, weights.size());
+    std::visit([&](const auto& row) { ps::write(position, row, weights); }, initializer_);
 }
 
 }  // namespace dtrain::ps

@@ -26,40 +26,41 @@ void RowChanges::forget() {
     changed_now_ = changed_before_ = 0;
 }
 
-void RowChanges::take(const RowPlace& place, std::span<const std::byte> row) {
-    auto& pending = snapshot_->pending[place.arena];
-    if (!pending.contains(place.number)) return;
+void RowChanges::take(const RowLocation& location, std::span<const std::byte> row) {
+    auto& pending = snapshot_->pending[location.arena];
+    if (!pending.contains(location.number)) return;
     snapshot_->sink->take(row);
-    pending.erase(place.number);
+    pending.erase(location.number);
 }
 
-void RowChanges::before_erase(const RowPlace& place, std::span<const std::byte> row) {
+void RowChanges::before_erase(const RowLocation& location, std::span<const std::byte> row) {
     if (tracks_) erased_.push_back(RowArena::id_of(row.data()));
-    if (snapshot_) take(place, row);
+    if (snapshot_) take(location, row);
 }
 
-std::uint32_t RowChanges::stamp_of(const RowPlace& place) const {
-    if (changed_[place.arena].contains(place.number)) return now_;
+std::uint32_t RowChanges::stamp_of(const RowLocation& location) const {
+    if (changed_[location.arena].contains(location.number)) return now_;
     const bool is_of_snapshot =
-        !changed_of_snapshot_.empty() && changed_of_snapshot_[place.arena].contains(place.number);
+        !changed_of_snapshot_.empty() && changed_of_snapshot_[location.arena].contains(location.number);
     return is_of_snapshot ? now_ - 1 : 0;
 }
 
-void RowChanges::after_leaving(const RowPlace& place, std::span<const std::byte> row, std::uint32_t stamp) {
-    if (snapshot_) take(place, row);
+void RowChanges::after_leaving(const RowLocation& location, std::span<const std::byte> row,
+                               std::uint32_t stamp) {
+    if (snapshot_) take(location, row);
     if (is_changed(stamp)) ++count_of(stamp);
-    changed_[place.arena].erase(place.number);
-    if (!changed_of_snapshot_.empty()) changed_of_snapshot_[place.arena].erase(place.number);
+    changed_[location.arena].erase(location.number);
+    if (!changed_of_snapshot_.empty()) changed_of_snapshot_[location.arena].erase(location.number);
 }
 
-void RowChanges::after_return(const RowPlace& place, std::uint32_t stamp) {
+void RowChanges::after_return(const RowLocation& location, std::uint32_t stamp) {
     // The number may have belonged to a row that was erased.
-    changed_[place.arena].erase(place.number);
-    if (!changed_of_snapshot_.empty()) changed_of_snapshot_[place.arena].erase(place.number);
+    changed_[location.arena].erase(location.number);
+    if (!changed_of_snapshot_.empty()) changed_of_snapshot_[location.arena].erase(location.number);
     if (!is_changed(stamp)) return;
     --count_of(stamp);
     const bool is_of_snapshot = snapshot_ && stamp != now_;
-    (is_of_snapshot ? changed_of_snapshot_ : changed_)[place.arena].insert(place.number);
+    (is_of_snapshot ? changed_of_snapshot_ : changed_)[location.arena].insert(location.number);
 }
 
 void RowChanges::after_change_on_disk(std::uint32_t stamp) {

@@ -14,7 +14,7 @@
 namespace dtrain::ps {
 
 /// Identifies a row: index of its arena, and its number in the arena.
-struct RowPlace {
+struct RowLocation {
     std::uint32_t arena = 0;
     std::uint32_t number = 0;
 };
@@ -57,31 +57,31 @@ class RowChanges {
     bool is_needed() const { return tracks_ || snapshot_; }
 
     /// False if before_change() has nothing to do for this row.
-    bool is_new_to(const RowPlace& place) const {
-        return (tracks_ && !changed_[place.arena].contains(place.number)) ||
-               (snapshot_ && snapshot_->pending[place.arena].contains(place.number));
+    bool is_new_to(const RowLocation& location) const {
+        return (tracks_ && !changed_[location.arena].contains(location.number)) ||
+               (snapshot_ && snapshot_->pending[location.arena].contains(location.number));
     }
 
-    void before_change(const RowPlace& place, std::span<const std::byte> row) {
-        if (tracks_) changed_[place.arena].insert(place.number);
-        if (snapshot_) take(place, row);
+    void before_change(const RowLocation& location, std::span<const std::byte> row) {
+        if (tracks_) changed_[location.arena].insert(location.number);
+        if (snapshot_) take(location, row);
     }
 
-    void before_erase(const RowPlace& place, std::span<const std::byte> row);
+    void before_erase(const RowLocation& location, std::span<const std::byte> row);
 
-    void after_insert(const RowPlace& place) {
-        if (tracks_) changed_[place.arena].insert(place.number);
+    void after_insert(const RowLocation& location) {
+        if (tracks_) changed_[location.arena].insert(location.number);
     }
 
     /// The stamp for a row that moves from memory to disk.
-    std::uint32_t stamp_of(const RowPlace& place) const;
+    std::uint32_t stamp_of(const RowLocation& location) const;
 
     /// Call after a row was written to disk with this stamp; it is still in memory, and a snapshot may take
     /// it.
-    void after_leaving(const RowPlace& place, std::span<const std::byte> row, std::uint32_t stamp);
+    void after_leaving(const RowLocation& location, std::span<const std::byte> row, std::uint32_t stamp);
 
     /// Call after a row was moved from disk to memory.
-    void after_return(const RowPlace& place, std::uint32_t stamp);
+    void after_return(const RowLocation& location, std::uint32_t stamp);
 
     /// The new stamp for a row on disk that changes.
     std::uint32_t stamp_of_change(std::uint32_t stamp) const { return tracks_ ? now_ : stamp; }
@@ -121,7 +121,7 @@ class RowChanges {
         bool tracked;                 // whether changes were tracked when it began
     };
 
-    void take(const RowPlace& place, std::span<const std::byte> row);
+    void take(const RowLocation& location, std::span<const std::byte> row);
     std::uint64_t& count_of(std::uint32_t stamp) { return stamp == now_ ? changed_now_ : changed_before_; }
 
     bool tracks_ = false;

@@ -68,10 +68,10 @@ std::size_t RowIndex::rows_of_set(std::size_t set, std::uint64_t rows) {
 
 bool RowIndex::erase(const HashedId& id) {
     const auto at = set_of(id.hash);
-    const auto place = sets_[at].find(id);
-    if (place == sets_[at].end()) return false;
-    const auto number = *place;
-    sets_[at].erase(place);
+    const auto it = sets_[at].find(id);
+    if (it == sets_[at].end()) return false;
+    const auto number = *it;
+    sets_[at].erase(it);
     arenas_[at % arenas_.size()].give_back(number);
     --size_;
     return true;

@@ -26,7 +26,7 @@ struct HashedId {
 
 struct FoundRow {
     std::byte* bytes = nullptr;  ///< null: no row
-    RowPlace place;
+    RowLocation location;
 };
 
 /// Finds the row of an id; any int64 is a valid id. Ids are stored only in the rows: the index consists of
@@ -49,8 +49,8 @@ class RowIndex {
 
     FoundRow find(const HashedId& id) const {
         const auto& set = sets_[set_of(id.hash)];
-        const auto place = set.find(id);
-        return place == set.end() ? FoundRow{} : found(set, *place);
+        const auto it = set.find(id);
+        return it == set.end() ? FoundRow{} : found(set, *it);
     }
 
     /// Adds a row for an id that has none. The content after the id is undefined.
@@ -117,25 +117,25 @@ class RowIndex {
     static constexpr std::uint64_t bend = 1477468749;  // 0.344 in units of 2^-32
 
     // The hash within a set: the lower half suffices, since no set has 2^25 slots.
-    static std::uint32_t place_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash); }
+    static std::uint32_t position_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash); }
 
     // Matches a slot by the hash bits in its control byte alone, without comparing ids.
     struct Likely {
-        std::uint32_t place;
+        std::uint32_t position;
     };
 
     // A row being inserted into a set, and a row already there that may have the same id; compared later,
     // when both ids have been fetched from memory.
     struct Alike {
         const std::byte* row;
-        std::uint32_t place;   // of the row being inserted
-        std::uint32_t number;  // number of the row already there
+        std::uint32_t position;  // of the row being inserted
+        std::uint32_t number;    // number of the row already there
     };
 
     // A row whose id should be new: it compares unequal to every row, and records candidates with the same id
     // for the caller.
     struct Fresh {
-        std::uint32_t place;
+        std::uint32_t position;
         std::uint32_t number;
         std::vector<Alike>* alike;
     };
@@ -145,8 +145,8 @@ class RowIndex {
         const RowArena* arena;
         std::size_t operator()(std::uint32_t row) const { return slot_hash(arena->id(row)); }
         std::size_t operator()(const HashedId& id) const { return id.hash; }
-        std::size_t operator()(const Likely& likely) const { return likely.place; }
-        std::size_t operator()(const Fresh& fresh) const { return fresh.place; }
+        std::size_t operator()(const Likely& likely) const { return likely.position; }
+        std::size_t operator()(const Fresh& fresh) const { return fresh.position; }
     };
 
     struct Equal {
@@ -156,7 +156,7 @@ class RowIndex {
         bool operator()(std::uint32_t row, const HashedId& id) const { return arena->id(row) == id.id; }
         bool operator()(std::uint32_t /*row*/, const Likely& /*likely*/) const { return true; }
         bool operator()(std::uint32_t row, const Fresh& fresh) const {
-            fresh.alike->push_back({arena->row(row), fresh.place, fresh.number});
+            fresh.alike->push_back({arena->row(row), fresh.position, fresh.number});
             return false;
         }
     };
@@ -206,7 +206,7 @@ void RowIndex::look_up(std::span<const std::int64_t> ids, const Function& functi
         }
         if (i >= ahead && i - ahead < n) {
             auto& at = pending[(i - ahead) % ring];
-            const auto likely = at.set->find(Likely{place_of(at.id.hash)});
+            const auto likely = at.set->find(Likely{position_of(at.id.hash)});
             at.row = likely == at.set->end() ? FoundRow{} : found(*at.set, *likely);
             if (at.row.bytes != nullptr) prefetch(at.row);
         }

@@ -17,9 +17,9 @@ RowSet::Piece& RowSet::piece_of(std::uint32_t number) {
 void RowSet::insert_first(std::uint64_t count) {
     for (std::uint64_t begin = 0; begin < count; begin += rows_of_piece) {
         auto& piece = piece_of(static_cast<std::uint32_t>(begin));
-        const auto here = std::min<std::uint64_t>(count - begin, rows_of_piece);
-        std::fill_n(piece.begin(), here / bits, ~std::uint64_t{0});
-        if (here % bits != 0) piece[here / bits] |= (std::uint64_t{1} << (here % bits)) - 1;
+        const auto rows = std::min<std::uint64_t>(count - begin, rows_of_piece);
+        std::fill_n(piece.begin(), rows / bits, ~std::uint64_t{0});
+        if (rows % bits != 0) piece[rows / bits] |= (std::uint64_t{1} << (rows % bits)) - 1;
     }
 }
 

@@ -83,7 +83,7 @@ void SparseTable::check_sizes(std::size_t ids, std::size_t floats) const {
 FoundRow SparseTable::make_row(const HashedId& id) {
     const auto row = index_.add(id);
     begin_row(id.id, row);
-    changes_.after_insert(row.place);
+    changes_.after_insert(row.location);
     ++counts_.inserted;
     return row;
 }

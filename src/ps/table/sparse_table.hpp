@@ -176,7 +176,7 @@ class SparseTable {
     void begin_row(std::int64_t id, const FoundRow& row) const;
     bool read_row(const HashedId& id, const FoundRow& row, std::span<float> out) const;
     void before_change(const FoundRow& row) {
-        if (changes_.is_needed()) changes_.before_change(row.place, {row.bytes, row_bytes()});
+        if (changes_.is_needed()) changes_.before_change(row.location, {row.bytes, row_bytes()});
     }
     bool erase(const HashedId& id);
     bool ages(std::byte* row) const;

@@ -29,7 +29,7 @@ void in_rounds(std::size_t ids, const Function& function) {
 void SparseTable::insert_row(Left& left, const HashedId& id) {
     left.row = index_.add(id);
     left.fate = Fate::inserted;
-    changes_.after_insert(left.row.place);
+    changes_.after_insert(left.row.location);
     ++counts_.inserted;
 }
 
@@ -125,7 +125,7 @@ void SparseTable::push_together(std::span<const std::int64_t> ids, const Step& s
             std::vector<float> room(options_.width);
             index_.look_up(ids.subspan(begin, end - begin),
                            [&](std::size_t j, const HashedId& /*id*/, const FoundRow& row) {
-                               if (row.bytes == nullptr || changes_.is_new_to(row.place))
+                               if (row.bytes == nullptr || changes_.is_new_to(row.location))
                                    left.push_back({begin + j, row});
                                else
                                    step(begin + j, row.bytes, room);

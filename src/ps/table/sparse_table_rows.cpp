@@ -61,7 +61,7 @@ void SparseTable::insert(const TableRow& row) {
     if (to.bytes == nullptr) {
         check_room({&row.id, 1}, [](const HashedId& /*id*/) { return true; });
         to = index_.add(id);
-        changes_.after_insert(to.place);
+        changes_.after_insert(to.location);
     } else {
         before_change(to);
     }
@@ -81,7 +81,7 @@ void SparseTable::insert_rows(std::span<const std::byte> rows) {
     index_.look_up(ids, [&](std::size_t i, const HashedId& id, FoundRow to) {
         if (to.bytes == nullptr) {
             to = index_.add(id);
-            changes_.after_insert(to.place);
+            changes_.after_insert(to.location);
         } else {
             before_change(to);
         }
@@ -104,7 +104,7 @@ bool SparseTable::erase(std::int64_t id) {
 bool SparseTable::erase(const HashedId& id) {
     if (changes_.is_needed())
         if (const auto row = index_.find(id); row.bytes != nullptr)
-            changes_.before_erase(row.place, {row.bytes, row_bytes()});
+            changes_.before_erase(row.location, {row.bytes, row_bytes()});
     return index_.erase(id);
 }
 

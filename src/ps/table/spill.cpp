@@ -63,16 +63,17 @@ bool Spill::make_room_ahead(const Hot& hot) {
 void Spill::evict(std::uint64_t rows, const Hot& hot) {
     const auto arenas = hot.index.arenas();
     std::vector<ColdRow> cold;
-    auto places = clock_.pick(rows, arenas);
-    std::ranges::sort(places, {},
-                      [&](const RowPlace& place) { return arenas[place.arena].id(place.number); });
-    cold.reserve(places.size());
-    for (const auto& place : places)
-        cold.push_back(
-            {{arenas[place.arena].row(place.number), hot.index.row_bytes()}, hot.changes.stamp_of(place)});
+    auto locations = clock_.pick(rows, arenas);
+    std::ranges::sort(locations, {}, [&](const RowLocation& location) {
+        return arenas[location.arena].id(location.number);
+    });
+    cold.reserve(locations.size());
+    for (const auto& location : locations)
+        cold.push_back({{arenas[location.arena].row(location.number), hot.index.row_bytes()},
+                        hot.changes.stamp_of(location)});
     cold_->put(cold);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        hot.changes.after_leaving(places[i], cold[i].bytes, cold[i].stamp);
+    for (std::size_t i = 0; i < locations.size(); ++i) {
+        hot.changes.after_leaving(locations[i], cold[i].bytes, cold[i].stamp);
         hot.index.erase(HashedId(RowArena::id_of(cold[i].bytes.data())));
     }
 }
@@ -83,7 +84,7 @@ void Spill::bring_back(std::span<const std::int64_t> ids, const Hot& hot) {
     missing_.clear();
     hot.index.look_up(ids, [&](std::size_t /*i*/, const HashedId& id, const FoundRow& row) {
         if (row.bytes != nullptr)
-            clock_.use(row.place);
+            clock_.use(row.location);
         else
             missing_.push_back(id.id);
     });
@@ -95,7 +96,7 @@ void Spill::bring_back(std::span<const std::int64_t> ids, const Hot& hot) {
         cold_->read(missing_, [&](const ColdRow& row) {
             const auto id = RowArena::id_of(row.bytes.data());
             const auto to = hot.index.add(HashedId(id));
-            moved_.push_back({id, to.place, row.stamp});
+            moved_.push_back({id, to.location, row.stamp});
             std::memcpy(to.bytes, row.bytes.data(), row.bytes.size());
         });
         missing_.clear();
@@ -105,20 +106,20 @@ void Spill::bring_back(std::span<const std::int64_t> ids, const Hot& hot) {
         for (const auto& row : moved_) hot.index.erase(HashedId(row.id));
         throw;
     }
-    for (const auto& [id, place, stamp] : moved_) hot.changes.after_return(place, stamp);
+    for (const auto& [id, location, stamp] : moved_) hot.changes.after_return(location, stamp);
 }
 
-void Spill::read(std::span<const std::int64_t> ids, std::vector<std::size_t> places,
-                 const std::function<void(std::size_t place, const std::byte* row)>& function) const {
-    const auto id_at = [&](std::size_t place) { return ids[place]; };
-    std::ranges::sort(places, {}, id_at);
+void Spill::read(std::span<const std::int64_t> ids, std::vector<std::size_t> indices,
+                 const std::function<void(std::size_t index, const std::byte* row)>& function) const {
+    const auto id_at = [&](std::size_t index) { return ids[index]; };
+    std::ranges::sort(indices, {}, id_at);
     std::vector<std::int64_t> wanted;
-    for (const auto place : places)
-        if (wanted.empty() || wanted.back() != ids[place]) wanted.push_back(ids[place]);
+    for (const auto index : indices)
+        if (wanted.empty() || wanted.back() != ids[index]) wanted.push_back(ids[index]);
     cold_->read(wanted, [&](const ColdRow& row) {
-        for (const auto place :
-             std::ranges::equal_range(places, RowArena::id_of(row.bytes.data()), {}, id_at))
-            function(place, row.bytes.data());
+        for (const auto index :
+             std::ranges::equal_range(indices, RowArena::id_of(row.bytes.data()), {}, id_at))
+            function(index, row.bytes.data());
     });
 }
 
@@ -128,13 +129,13 @@ void Spill::for_each(const std::function<void(const std::byte* row)>& function) 
 }
 
 bool Spill::erase(std::int64_t id, RowChanges& changes) {
-    bool was_there = false;
+    bool was_on_disk = false;
     std::uint32_t stamp = 0;
     cold_->read({&id, 1}, [&](const ColdRow& row) {
-        was_there = true;
+        was_on_disk = true;
         stamp = row.stamp;
     });
-    if (!was_there) return false;
+    if (!was_on_disk) return false;
     cold_->erase({&id, 1});
     changes.after_erase_on_disk(id, stamp);
     return true;

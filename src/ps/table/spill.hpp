@@ -49,10 +49,10 @@ class Spill {
     /// there is nothing to do, or the disk fails, which a batch will then report
     bool make_room_ahead(const Hot& hot);
 
-    /// Calls function(place, row) for those of these indices of a batch whose rows are on disk. The rows stay
+    /// Calls function(index, row) for those of these indices of a batch whose rows are on disk. The rows stay
     /// there.
-    void read(std::span<const std::int64_t> ids, std::vector<std::size_t> places,
-              const std::function<void(std::size_t place, const std::byte* row)>& function) const;
+    void read(std::span<const std::int64_t> ids, std::vector<std::size_t> indices,
+              const std::function<void(std::size_t index, const std::byte* row)>& function) const;
 
     /// Calls function(row) for each row on disk.
     void for_each(const std::function<void(const std::byte* row)>& function) const;
@@ -81,7 +81,7 @@ class Spill {
   private:
     struct Moved {
         std::int64_t id;
-        RowPlace place;
+        RowLocation location;
         std::uint32_t stamp;
     };
 

@@ -102,11 +102,11 @@ DictSizeError::DictSizeError(const std::string& table, std::uint64_t dict_size, 
       dict_size_(dict_size),
       id_(id) {}
 
-DictSizeError::DictSizeError(const std::string& table, std::uint64_t dict_size, RowCount there)
+DictSizeError::DictSizeError(const std::string& table, std::uint64_t dict_size, RowCount present)
     : Error(
           fmt::format("table '{}' has rows for {} distinct ids on all servers together, and its dict_size is "
                       "{}: {}",
-                      table, there.rows, dict_size, what_to_do)),
+                      table, present.rows, dict_size, what_to_do)),
       table_(table),
       dict_size_(dict_size) {}
 

@@ -52,7 +52,7 @@ class DictSizeError : public Error {
     /// The table is unchanged by the batch.
     DictSizeError(const std::string& table, std::uint64_t dict_size, std::int64_t id);
     /// All servers together already have this many rows.
-    DictSizeError(const std::string& table, std::uint64_t dict_size, RowCount there);
+    DictSizeError(const std::string& table, std::uint64_t dict_size, RowCount present);
 
     const std::string& table() const { return table_; }
     std::uint64_t dict_size() const { return dict_size_; }

@@ -77,8 +77,8 @@ int gpus_of_node(std::string_view scontrol_output) {
         const auto text = trimmed(line);
         const auto gres = text.find(gres_word);
         if (!text.starts_with(nodes_word) || gres == std::string_view::npos) continue;
-        const int here = gpus_in(text.substr(gres + gres_word.size()));
-        min = std::min(min.value_or(here), here);
+        const int gpus = gpus_in(text.substr(gres + gres_word.size()));
+        min = std::min(min.value_or(gpus), gpus);
     }
     return min.value_or(0);
 }

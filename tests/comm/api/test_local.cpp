@@ -93,5 +93,20 @@ TEST(LocalCommunicator, AllgatherIsTheFormerNameOfAllGather) {
 #pragma GCC diagnostic pop
 }
 
+TEST(LocalCommunicator, ShareIsTheFormerNameOfShard) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    const Communicator alone;
+    std::vector<float> buffer{1, 2, 3};
+    std::size_t used = 0;
+    alone.reduce_shares(std::span(buffer),
+                        [&](std::size_t first, std::span<float> sums) { used += first + sums.size(); });
+    EXPECT_EQ(used, 3U);
+    const Communicator::Share all = alone.share<float>(3);
+    EXPECT_EQ(all.first, alone.shard<float>(3).first);
+    EXPECT_EQ(all.count, alone.shard<float>(3).count);
+#pragma GCC diagnostic pop
+}
+
 }  // namespace
 }  // namespace dtrain

@@ -93,7 +93,7 @@ TYPED_TEST(Operations, AllReduceOfBuffersThatOnlySomeRanksHaveInTheWindow) {
     const std::size_t count = 30'000;
     const auto shared = this->world.allocate((count + 8) * sizeof(TypeParam));
     std::vector<TypeParam> own(count);
-    // In the window on rank 0 only, then everywhere but at another place on rank 0.
+    // In the window on rank 0 only, then everywhere but at another offset on rank 0.
     auto buffer = this->me == 0 ? shared.template as<TypeParam>().first(count) : std::span(own);
     for (int round = 0; round < 2; ++round) {
         fill(buffer, this->me);
@@ -124,7 +124,7 @@ TYPED_TEST(Operations, ReduceScatter) {
     }
 }
 
-TYPED_TEST(Operations, ReduceSharesCoverTheBufferOnceAndAreUsedWhenItReturns) {
+TYPED_TEST(Operations, ReduceShardsCoverTheBufferOnceAndAreUsedWhenItReturns) {
     for (const auto count : counts()) {
         const auto shared = this->world.allocate(count * sizeof(TypeParam));
         const auto results = this->world.allocate(count * sizeof(TypeParam));
@@ -137,12 +137,12 @@ TYPED_TEST(Operations, ReduceSharesCoverTheBufferOnceAndAreUsedWhenItReturns) {
             auto buffer = in_window ? shared.template as<TypeParam>().first(count) : std::span(own);
             fill(buffer, this->me);
             std::size_t used = 0;
-            this->world.reduce_shares(buffer, [&](std::size_t first, std::span<TypeParam> sums) {
+            this->world.reduce_shards(buffer, [&](std::size_t first, std::span<TypeParam> sums) {
                 std::copy(sums.begin(), sums.end(), copy.begin() + static_cast<std::ptrdiff_t>(first));
                 used += sums.size();
             });
             this->expect_reduced(std::span<const TypeParam>(copy.first(count)), Reduction::sum);
-            EXPECT_EQ(used, this->world.template share<TypeParam>(count).count);
+            EXPECT_EQ(used, this->world.template shard<TypeParam>(count).count);
             EXPECT_EQ(node.sum(static_cast<std::int64_t>(used)), static_cast<std::int64_t>(count));
             this->world.barrier();
         }

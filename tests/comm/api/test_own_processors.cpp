@@ -24,7 +24,7 @@ TEST(OwnProcessors, AreThoseOfABoundRank) {
     EXPECT_EQ(own_processors(sets({"0-3", "4-7", "8"}), 2), 1);
 }
 
-TEST(OwnProcessors, AreAShareOfWhatOthersMayUseToo) {
+TEST(OwnProcessors, AreAPartOfWhatOthersMayUseToo) {
     EXPECT_EQ(own_processors(sets({"0-7", "0-7"}), 1), 4);
     EXPECT_EQ(own_processors(sets({"0-7", "0-7", "0-7"}), 1), 2);
     EXPECT_EQ(own_processors(sets({"0-7", "0-7", "8-9"}), 0), 4);

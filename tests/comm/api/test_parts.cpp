@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: definitions. Shares cover a buffer once; nodes are numbered by their lowest ranks; loops give what
+// Oracle: definitions. Shards cover a buffer once; nodes are numbered by their lowest ranks; loops give what
 // a plain loop in the same order gives.
 #include <cmath>
 #include <numeric>
@@ -24,15 +24,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Shares, CoverABufferOnceInWholeCacheLines) {
+TEST(Shards, CoverABufferOnceInWholeCacheLines) {
     for (const std::size_t bytes : {0UL, 1UL, 63UL, 64UL, 65UL, 1000UL, 4096UL, 100'000UL}) {
         for (int ranks = 1; ranks <= 9; ++ranks) {
             std::size_t next = 0;
             for (int rank = 0; rank < ranks; ++rank) {
-                const auto share = share_of(bytes, rank, ranks);
-                ASSERT_EQ(share.first, next);
-                ASSERT_TRUE(share.first % 64 == 0 || share.bytes == 0);
-                next += share.bytes;
+                const auto shard = shard_of(bytes, rank, ranks);
+                ASSERT_EQ(shard.first, next);
+                ASSERT_TRUE(shard.first % 64 == 0 || shard.bytes == 0);
+                next += shard.bytes;
             }
             ASSERT_EQ(next, bytes);
         }

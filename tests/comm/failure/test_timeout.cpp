@@ -193,7 +193,7 @@ TEST(ParallelEnvironment, IsAWorldOfOneWithoutALauncher) {
     EXPECT_EQ(run.out, "rank 0 of 1, 0 of 1 on 1 node(s), cpu, sum 1\n");
 }
 
-TEST(ParallelEnvironment, KnowsItsPlace) {
+TEST(ParallelEnvironment, KnowsItsRanksAndItsGpu) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
     const auto run =
         under_mpirun(3, "environment", {{"DTRAIN_RANKS_PER_NODE", "2"}, {"FLAGS_selected_gpus", "3,4"}});

@@ -96,20 +96,20 @@ TEST(SharedMessages, UseMemoryAgainThatWasGivenBack) {
     EXPECT_TRUE(of.messages->memory(900 * kilobytes));
 }
 
-TEST(SharedMessages, RefusePlacesThatAreNone) {
+TEST(SharedMessages, RefuseLocationsOfNoMessage) {
     Node of;
     if (of.messages == nullptr) GTEST_SKIP() << "nobody shares memory with a rank that is alone on its node";
     int rank = 0;
     MPI_Comm_rank(of.world, &rank);
     const auto unsent = of.messages->memory(5000);
     ASSERT_TRUE(unsent);
-    const auto not_told = of.messages->place_for(rank, *unsent).value();
-    for (const SharedMessages::Place place : {SharedMessages::Place{0, 10},
-                                              not_told,
-                                              {65, 10},
-                                              {std::uint64_t{1} << 40U, 10},
-                                              {128, std::uint64_t{1} << 40U}})
-        EXPECT_THROW(of.messages->message(rank, place), Error) << place.offset << ' ' << place.size;
+    const auto not_told = of.messages->location_for(rank, *unsent).value();
+    for (const SharedMessages::Location location : {SharedMessages::Location{0, 10},
+                                                    not_told,
+                                                    {65, 10},
+                                                    {std::uint64_t{1} << 40U, 10},
+                                                    {128, std::uint64_t{1} << 40U}})
+        EXPECT_THROW(of.messages->message(rank, location), Error) << location.offset << ' ' << location.size;
     EXPECT_THAT(tests::message_of<Error>([&] {
                     of.messages->message(rank, {0, 10});
                 }),
@@ -117,7 +117,7 @@ TEST(SharedMessages, RefusePlacesThatAreNone) {
                                     " says that a message of 10 bytes lies at 0 of its "));
     auto sent = of.messages->memory(5000);
     ASSERT_TRUE(sent);
-    const auto told = of.messages->place_for(rank, *sent).value();
+    const auto told = of.messages->location_for(rank, *sent).value();
     std::move(*sent).leave_to_reader();
     EXPECT_THROW(of.messages->message(rank, {told.offset, std::uint64_t{1} << 40U}), Error)
         << "it was sent, and is not that long";

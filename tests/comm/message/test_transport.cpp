@@ -163,15 +163,15 @@ TEST(Transport, GivesTheSmallestMemoryThatIsEnoughAndThatWhichWasUsedLast) {
     const auto transport = std::move(local_transports(1)[0]);
     std::vector<MessageBytes> used;
     for (const std::size_t size : {10000, 5000, 5000, 100}) used.push_back(transport->memory(size));
-    std::vector<const std::byte*> places;
-    for (auto& content : used) places.push_back(content.data());
+    std::vector<const std::byte*> addresses;
+    for (auto& content : used) addresses.push_back(content.data());
     for (auto& content : used) transport->recycle(std::move(content));
     const auto first = transport->memory(4000);
-    EXPECT_EQ(first.bytes().data(), places[2]);
-    EXPECT_EQ(transport->memory(4000).bytes().data(), places[1]);
+    EXPECT_EQ(first.bytes().data(), addresses[2]);
+    EXPECT_EQ(transport->memory(4000).bytes().data(), addresses[1]);
     const auto second = transport->memory(5001);
-    EXPECT_EQ(second.bytes().data(), places[0]);
-    EXPECT_EQ(transport->memory(3).bytes().data(), places[3]);
+    EXPECT_EQ(second.bytes().data(), addresses[0]);
+    EXPECT_EQ(transport->memory(3).bytes().data(), addresses[3]);
     EXPECT_EQ(first.size(), 4000U);
 }
 

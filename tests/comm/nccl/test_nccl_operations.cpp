@@ -280,8 +280,8 @@ TEST_F(OverNccl, AllocatedMemoryIsZeroedAndSummed) {
 TEST_F(OverNccl, WhatNcclHasNotIsRefusedByName) {
     GpuVector<float> values(10);
     EXPECT_THAT(tests::message_of<NcclError>(
-                    [&] { nccl.reduce_shares(values.span(), [](std::size_t, std::span<float>) {}); }),
-                HasSubstr("reduce_shares"));
+                    [&] { nccl.reduce_shards(values.span(), [](std::size_t, std::span<float>) {}); }),
+                HasSubstr("reduce_shards"));
     EXPECT_THAT(tests::message_of<NcclError>([&] { nccl.send(std::span<const float>(values.span()), 0, 3); }),
                 HasSubstr("send with tag 3: NCCL has no tags"));
     std::vector<float> on_host(10 * size);

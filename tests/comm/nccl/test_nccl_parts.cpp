@@ -214,7 +214,7 @@ class Scripted final : public NcclPort {
                 ++aborted;
         };
     }
-    MemoryPlace place_of(const void*) const override { return MemoryPlace::this_gpu; }
+    MemoryLocation location_of(const void*) const override { return MemoryLocation::this_gpu; }
     Memory allocate(std::size_t) override { return {}; }
     void free(const Memory&) override {}
     int device() const override { return 0; }

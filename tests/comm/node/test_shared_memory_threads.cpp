@@ -201,10 +201,10 @@ TEST(SharedMemoryThreads, MessagesInBlocksThatAreUsedAgain) {
             std::optional<MessageBytes> message;
             while (!(message = own.memory(size_of(i)))) std::this_thread::yield();
             std::ranges::fill(message->bytes(), static_cast<std::byte>(i));
-            const auto place = own.place_for(1, *message);
-            ASSERT_TRUE(place && place->size == size_of(i));
+            const auto location = own.location_for(1, *message);
+            ASSERT_TRUE(location && location->size == size_of(i));
             std::move(*message).leave_to_reader();
-            offsets[i].store(place->offset, std::memory_order_relaxed);
+            offsets[i].store(location->offset, std::memory_order_relaxed);
         }
         EXPECT_LE(own.bytes(), std::size_t{1} << 20U);
     };
@@ -215,7 +215,7 @@ TEST(SharedMemoryThreads, MessagesInBlocksThatAreUsedAgain) {
             if (offset == 0) continue;
             try {
                 return reader.message(0, {offset, size_of(number)});
-            } catch (const Error&) {  // a processor may show the place before the block
+            } catch (const Error&) {  // a processor may show the location before the block
             }
         }
     };

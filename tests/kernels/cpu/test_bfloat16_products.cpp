@@ -150,7 +150,7 @@ TEST_F(Bfloat16Products, ConvolutionAndItsGradients) {
         const Attributes window{{"stride", stride}, {"padding", padding}};
         const Shape bias{filter[0]};
         const auto seen = static_cast<double>(filter[1] * filter[2] * filter[3]);
-        const auto places = static_cast<double>(out[0] * out[2] * out[3]);
+        const auto positions = static_cast<double>(out[0] * out[2] * out[3]);
         check(
             {"conv2d", {{"x", x}, {"filter", filter}, {"bias", bias, false}}, {{"out", out}}, window, seen});
         check({"conv2d_grad_input",
@@ -162,7 +162,7 @@ TEST_F(Bfloat16Products, ConvolutionAndItsGradients) {
                {{"x", x}, {"out@grad", out}},
                {{"filter@grad", filter}, {"bias@grad", bias}},
                window,
-               places});
+               positions});
     }
 }
 

@@ -40,10 +40,10 @@ TEST(CheckWay, ALauncherThatIsThereComesBeforeSsh) {
     auto both = site("mpirun");
     EXPECT_EQ(way_to(both, 0), "here");
     EXPECT_EQ(way_to(both, 1), "ssh");
-    both.launchers.emplace().here = [](int node) { return node == 1; };
+    both.launchers.emplace().is_connected = [](int node) { return node == 1; };
     EXPECT_EQ(way_to(both, 0), "here");
     EXPECT_EQ(way_to(both, 1), "launcher");
-    both.launchers->here = [](int) { return false; };
+    both.launchers->is_connected = [](int) { return false; };
     EXPECT_EQ(way_to(both, 1), "ssh");
 }
 

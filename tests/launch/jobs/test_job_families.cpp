@@ -29,7 +29,7 @@ JobSnapshot three_ranks() {
                                      .host = host,
                                      .state = state,
                                      .log = "/log/workerlog." + std::to_string(number)},
-                            .has_log_here = number < 2};
+                            .has_local_log = number < 2};
     };
     JobSnapshot job{.identity = {.name = "mine",
                                  .program = "train.py",

@@ -24,7 +24,7 @@ using testing::Le;
 using testing::Pair;
 
 std::vector<PlannedRank> two_planned() {
-    return {{.info = {.number = 0, .host = "n1"}}, {.info = {.number = 1, .host = "", .is_here = false}}};
+    return {{.info = {.number = 0, .host = "n1"}}, {.info = {.number = 1, .host = "", .is_local = false}}};
 }
 
 /// Values by the last label's.

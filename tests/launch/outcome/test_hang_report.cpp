@@ -42,7 +42,7 @@ TEST_F(HangReport, OneRank) {
     const std::vector<Event> hung{idle(3, 5, 35, "recv ()")};
     EXPECT_EQ(hang_reason(hung, {}),
               "it hung: no rank that was left printed anything or used the processor for 30.0 s");
-    EXPECT_THAT(hang_places(hung, stacks_of),
+    EXPECT_THAT(hang_locations(hung, stacks_of),
                 ElementsAre("rank [3]: since 12:00:05 in recv (); stacks: /log/workerlog.3.stacks"));
 }
 
@@ -51,7 +51,7 @@ TEST_F(HangReport, TheOneThatIsElsewhereStandsOut) {
                                   idle(2, 4, 42, "load (data.py:31)"), idle(3, 8, 39, "allreduce ()")};
     EXPECT_EQ(hang_reason(hung, {}),
               "it hung: no rank that was left printed anything or used the processor for 31.0 s");
-    EXPECT_THAT(hang_places(hung, stacks_of),
+    EXPECT_THAT(hang_locations(hung, stacks_of),
                 ElementsAre("rank [2]: since 12:00:04 in load (data.py:31); stacks: /log/workerlog.2.stacks",
                             "ranks [0,1,3]: since 12:00:07 in allreduce (); stacks: /log/workerlog.0.stacks "
                             "and so on"));
@@ -111,8 +111,8 @@ TEST_F(HangReport, IsDiagnosedFromWhatTheRanksSent) {
 
 TEST_F(HangReport, StacksOnAnotherNode) {
     EXPECT_THAT(
-        hang_places({idle(0, 0, 2, "f ()"), idle(1, 0, 2, "f ()")},
-                    [](int) { return std::string("/log/workerlog.0.stacks on n2"); }),
+        hang_locations({idle(0, 0, 2, "f ()"), idle(1, 0, 2, "f ()")},
+                       [](int) { return std::string("/log/workerlog.0.stacks on n2"); }),
         ElementsAre("ranks [0,1]: since 12:00:00 in f (); stacks: /log/workerlog.0.stacks on n2 and so on"));
 }
 
@@ -127,7 +127,7 @@ TEST_F(HangReport, RanksThatWereDoneBefore) {
 }
 
 TEST_F(HangReport, WithoutStacks) {
-    EXPECT_THAT(hang_places({idle(0, 0, 2, "")}, stacks_of),
+    EXPECT_THAT(hang_locations({idle(0, 0, 2, "")}, stacks_of),
                 ElementsAre("rank [0]: since 12:00:00 in an unknown place; stacks: /log/workerlog.0.stacks"));
 }
 

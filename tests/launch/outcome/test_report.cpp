@@ -716,7 +716,7 @@ TEST(Report, AServerWhoseWordsAnotherRankRepeatsIsTheCause) {
     EXPECT_EQ(report.status, 1);
     EXPECT_EQ(report.cause()->rank, 0);
     EXPECT_EQ(report.cause()->error_message(), "parameter server 0: " + words);
-    EXPECT_TRUE(report.cause()->told);
+    EXPECT_TRUE(report.cause()->reported);
 }
 
 TEST(Report, WhoeverHasAnErrorOfItsOwnStaysTheCause) {
@@ -1013,7 +1013,7 @@ TEST(Report, ALostNodeIsNamedWithItsRanks) {
     auto ranks = trainers(4);
     for (std::size_t rank = 0; rank < 4; ++rank) {
         ranks[rank].node = rank < 2 ? "10.0.0.1" : "10.0.0.2";
-        ranks[rank].is_here = rank < 2;
+        ranks[rank].is_local = rank < 2;
     }
     const auto job = job_of(4, {started(0, 10, 5), started(1, 11, 5), started(2, 12, 5), started(3, 13, 5),
                                 ended(Kind::stopped, 0, 20, {.signal = SIGTERM})});

@@ -113,9 +113,9 @@ TEST(RunPage, PlacesAreWhereRanksSayTheyAre) {
     job.take(started);
     job.take(event_at(Event::Kind::done, 0, 2));
     const auto run =
-        after(job, {}, {.title = "t", .began = began, .places = {{.rank = 0, .host = "10.0.0.1"}}}, 1, 3);
-    EXPECT_EQ(run.places.front().host, "node0");
-    EXPECT_EQ(run.places.front().cpus, "4-7");
+        after(job, {}, {.title = "t", .began = began, .locations = {{.rank = 0, .host = "10.0.0.1"}}}, 1, 3);
+    EXPECT_EQ(run.locations.front().host, "node0");
+    EXPECT_EQ(run.locations.front().cpus, "4-7");
 }
 
 TEST(RunPage, WhatAJobMeasuredIsPutIntoItsTime) {
@@ -135,15 +135,17 @@ TEST(RunPage, WhatAJobMeasuredIsPutIntoItsTime) {
 }
 
 TEST(RunPage, WhatAJobMeasuredIsOfTheRanksThatItNames) {
-    metrics::Run run{.began = began,
-                     .places = {{.rank = 0, .role = "server"}, {.rank = 1, .role = "worker"}, {.rank = 2}}};
+    metrics::Run run{
+        .began = began,
+        .locations = {{.rank = 0, .role = "server"}, {.rank = 1, .role = "worker"}, {.rank = 2}}};
     const std::vector<metrics::RankTimes> times{{1, 5, 4, std::nullopt, 2, 1}, {2, 6, 3, std::nullopt, 2, 1}};
     const std::vector<metrics::RankGpus> gpus{{.rank = 1, .watts = 70}, {.rank = 2, .watts = 90}};
-    add_measured(run, {.began = began, .places = {{.rank = 1}, {.rank = 2}}, .times = times, .gpus = gpus});
+    add_measured(run,
+                 {.began = began, .locations = {{.rank = 1}, {.rank = 2}}, .times = times, .gpus = gpus});
     EXPECT_EQ(run.times, times);
     EXPECT_EQ(run.gpus, gpus);
-    EXPECT_EQ(run.places.size(), 3U);
-    EXPECT_EQ(run.places[0].role, "server");
+    EXPECT_EQ(run.locations.size(), 3U);
+    EXPECT_EQ(run.locations[0].role, "server");
 }
 
 TEST(RunPage, IsAFileOfHtml) {

@@ -50,10 +50,10 @@ TEST_F(AddressesTest, TheFirstNodeProvesThoseOfTheMastersToo) {
 }
 
 TEST_F(AddressesTest, MeetingPointsOfAServerJobAreBehindAllPorts) {
-    const ServerJobPlaces places{.servers = {{.host = "10.0.0.2", .port = 6000}},
-                                 .workers = {{.host = "10.0.0.1", .port = 6010}},
-                                 .stages = {}};
-    const auto addresses = server_job_addresses(input_, places);
+    const ServerJobMembers members{.servers = {{.host = "10.0.0.2", .port = 6000}},
+                                   .workers = {{.host = "10.0.0.1", .port = 6010}},
+                                   .stages = {}};
+    const auto addresses = server_job_addresses(input_, members);
     EXPECT_EQ(addresses.job.gloo_endpoint, "10.0.0.2:6011");
     EXPECT_EQ(addresses.endpoints.paddle_master, "10.0.0.2:6012");
     EXPECT_EQ(addresses.endpoints.master_addr, "10.0.0.2");

@@ -63,10 +63,10 @@ TEST(ServerListsProperties, AnyListsAreRefusedByTheirOptionOrPlaceEveryMember) {
         options.heter_workers = lists.heter_workers;
         options.heter_devices = lists.heter_devices;
         try {
-            const auto places = server_job_places(options, 6170);
-            auto members = places.servers;
-            members.insert(members.end(), places.workers.begin(), places.workers.end());
-            for (const auto& stage : places.stages)
+            const auto of_roles = server_job_members(options, 6170);
+            auto members = of_roles.servers;
+            members.insert(members.end(), of_roles.workers.begin(), of_roles.workers.end());
+            for (const auto& stage : of_roles.stages)
                 members.insert(members.end(), stage.members.begin(), stage.members.end());
             for (const auto& member : members) {
                 EXPECT_FALSE(member.host.empty());

@@ -22,19 +22,19 @@ using tests::refuses;
 constexpr int first_port = 6170;
 
 /// "host:port", or the host alone where the port is left to the machine.
-std::vector<std::string> texts(const std::vector<MemberPlace>& members) {
+std::vector<std::string> texts(const std::vector<MemberAddress>& members) {
     std::vector<std::string> out;
     for (const auto& member : members)
         out.push_back(member.port ? cluster::format_address(member.host, *member.port) : member.host);
     return out;
 }
 
-ServerJobPlaces places(const Options& options) {
-    return server_job_places(options, first_port);
+ServerJobMembers members_of(const Options& options) {
+    return server_job_members(options, first_port);
 }
 
-TEST(ServerJobPlaces, NumbersAreOfThisMachineWithoutPorts) {
-    const auto job = places({.server_num = 1, .worker_num = 4});
+TEST(ServerJobMembers, NumbersAreOfThisMachineWithoutPorts) {
+    const auto job = members_of({.server_num = 1, .worker_num = 4});
     EXPECT_TRUE(job.one_machine);
     EXPECT_THAT(texts(job.servers), ElementsAre("127.0.0.1"));
     EXPECT_EQ(job.workers.size(), 4U);
@@ -42,8 +42,8 @@ TEST(ServerJobPlaces, NumbersAreOfThisMachineWithoutPorts) {
     EXPECT_THAT(job.stages, IsEmpty());
 }
 
-TEST(ServerJobPlaces, NumbersWithAFirstPortCountOn) {
-    const auto job = server_job_places(
+TEST(ServerJobMembers, NumbersWithAFirstPortCountOn) {
+    const auto job = server_job_members(
         {.start_port = 7000, .server_num = 2, .worker_num = 2, .heter_worker_num = "1;1"}, 7000);
     EXPECT_THAT(texts(job.servers), ElementsAre("127.0.0.1:7000", "127.0.0.1:7001"));
     EXPECT_THAT(texts(job.workers), ElementsAre("127.0.0.1:7002", "127.0.0.1:7003"));
@@ -52,50 +52,51 @@ TEST(ServerJobPlaces, NumbersWithAFirstPortCountOn) {
     EXPECT_THAT(texts(job.stages[1].members), ElementsAre("127.0.0.1:7005"));
 }
 
-TEST(ServerJobPlaces, ListsWithPortsStayAsTheyAre) {
-    const auto job = places({.servers = "10.0.0.1:6170,10.0.0.2:6171", .workers = "10.0.0.2:6172 ,[::2]:80"});
+TEST(ServerJobMembers, ListsWithPortsStayAsTheyAre) {
+    const auto job =
+        members_of({.servers = "10.0.0.1:6170,10.0.0.2:6171", .workers = "10.0.0.2:6172 ,[::2]:80"});
     EXPECT_FALSE(job.one_machine);
     EXPECT_THAT(texts(job.servers), ElementsAre("10.0.0.1:6170", "10.0.0.2:6171"));
     EXPECT_THAT(texts(job.workers), ElementsAre("10.0.0.2:6172", "[::2]:80"));
     EXPECT_TRUE(job.workers.front().own_choice);
 }
 
-TEST(ServerJobPlaces, WhoHasNoPortGetsThatOfItsPlaceInTheJob) {
-    const auto job = places({.servers = "a:6170,b:6171", .workers = "a,a,b,b"});
+TEST(ServerJobMembers, WhoHasNoPortGetsThatOfItsPlaceInTheJob) {
+    const auto job = members_of({.servers = "a:6170,b:6171", .workers = "a,a,b,b"});
     EXPECT_THAT(texts(job.workers), ElementsAre("a:6172", "a:6173", "b:6174", "b:6175"));
     EXPECT_FALSE(job.workers.front().own_choice);
 }
 
-TEST(ServerJobPlaces, PortsThatSomebodyOfTheHostHasAreSkipped) {
-    EXPECT_THAT(texts(places({.servers = "a:6171", .workers = "a,b"}).workers),
+TEST(ServerJobMembers, PortsThatSomebodyOfTheHostHasAreSkipped) {
+    EXPECT_THAT(texts(members_of({.servers = "a:6171", .workers = "a,b"}).workers),
                 ElementsAre("a:6172", "b:6173"));
-    EXPECT_THAT(texts(places({.servers = "a:6171", .workers = "b"}).workers), ElementsAre("b:6171"))
+    EXPECT_THAT(texts(members_of({.servers = "a:6171", .workers = "b"}).workers), ElementsAre("b:6171"))
         << "another host's ports are free";
-    EXPECT_THAT(texts(places({.servers = "a", .workers = "a,b", .http_port = 6171}).workers),
+    EXPECT_THAT(texts(members_of({.servers = "a", .workers = "a,b", .http_port = 6171}).workers),
                 ElementsAre("a:6172", "b:6173"))
         << "Gloo meets there";
 }
 
-TEST(ServerJobPlaces, NodesThatJoinedMayBeOneHost) {
+TEST(ServerJobMembers, NodesThatJoinedMayBeOneHost) {
     const std::vector<JoinedNode> nodes{{.host = "a", .ranks = 3, .servers = 1},
                                         {.host = "a", .ranks = 2, .servers = 1}};
-    const auto job = joined_places({}, 7000, nodes);
+    const auto job = joined_members({}, 7000, nodes);
     EXPECT_THAT(texts(job.servers), ElementsAre("a:7000", "a:7001"));
     EXPECT_THAT(texts(job.workers), ElementsAre("a:7002", "a:7003", "a:7004"));
     EXPECT_EQ(job.servers[1].node, 1U);
     EXPECT_EQ(job.workers[1].node, 0U);
     EXPECT_EQ(job.workers[2].node, 1U);
     EXPECT_FALSE(job.one_machine);
-    EXPECT_THAT(texts(joined_places({.http_port = 7001}, 7000, nodes).servers),
+    EXPECT_THAT(texts(joined_members({.http_port = 7001}, 7000, nodes).servers),
                 ElementsAre("a:7000", "a:7002"))
         << "Gloo meets there";
 }
 
-TEST(ServerJobPlaces, StagesAndTheirDevices) {
-    EXPECT_EQ(places({.server_num = 1, .worker_num = 1, .heter_worker_num = "2"}).stages.at(0).device,
+TEST(ServerJobMembers, StagesAndTheirDevices) {
+    EXPECT_EQ(members_of({.server_num = 1, .worker_num = 1, .heter_worker_num = "2"}).stages.at(0).device,
               Device::Kind::gpu);
     const auto job =
-        places({.server_num = 1, .worker_num = 1, .heter_workers = "a,a;b", .heter_devices = "gpu; cpu"});
+        members_of({.server_num = 1, .worker_num = 1, .heter_workers = "a,a;b", .heter_devices = "gpu; cpu"});
     ASSERT_EQ(job.stages.size(), 2U);
     EXPECT_EQ(job.stages[0].device, Device::Kind::gpu);
     EXPECT_EQ(job.stages[1].device, Device::Kind::cpu);
@@ -103,19 +104,19 @@ TEST(ServerJobPlaces, StagesAndTheirDevices) {
     EXPECT_THAT(texts(job.stages[1].members), ElementsAre("b:6174"));
 }
 
-TEST(ServerJobPlaces, NumbersMayRepeatWhatTheListsSay) {
-    const auto job = places({.server_num = 1,
-                             .worker_num = 2,
-                             .heter_worker_num = "1;2",
-                             .servers = "a",
-                             .workers = "a,b",
-                             .heter_workers = "a;a,b"});
+TEST(ServerJobMembers, NumbersMayRepeatWhatTheListsSay) {
+    const auto job = members_of({.server_num = 1,
+                                 .worker_num = 2,
+                                 .heter_worker_num = "1;2",
+                                 .servers = "a",
+                                 .workers = "a,b",
+                                 .heter_workers = "a;a,b"});
     EXPECT_EQ(job.workers.size(), 2U);
     EXPECT_EQ(job.stages.at(1).members.size(), 2U);
 }
 
-TEST(ServerJobPlaces, WhatDoesNotFitIsRefused) {
-    const auto of = [](const Options& options) { return [options] { places(options); }; };
+TEST(ServerJobMembers, WhatDoesNotFitIsRefused) {
+    const auto of = [](const Options& options) { return [options] { members_of(options); }; };
     EXPECT_THAT(of({.server_num = 0, .worker_num = 1}), refuses("--server_num 0", "at least one"));
     EXPECT_THAT(of({.server_num = 1, .worker_num = 0}), refuses("--worker_num 0", "at least one"));
     EXPECT_THAT(of({.server_num = 2, .worker_num = 1, .servers = "a"}),
@@ -143,13 +144,14 @@ TEST(ServerJobPlaces, WhatDoesNotFitIsRefused) {
                 refuses("--heter_devices npu", "gpu or cpu"));
 }
 
-TEST(ServerJobPlaces, AnotherHostMayHaveTheSamePort) {
-    EXPECT_THAT(texts(places({.servers = "a:1,b:1", .workers = "c:1", .http_port = 2}).servers),
+TEST(ServerJobMembers, AnotherHostMayHaveTheSamePort) {
+    EXPECT_THAT(texts(members_of({.servers = "a:1,b:1", .workers = "c:1", .http_port = 2}).servers),
                 ElementsAre("a:1", "b:1"));
 }
 
-TEST(ServerJobPlaces, ComputedPortsEndAtTheLast) {
-    EXPECT_THAT([] { server_job_places({.servers = "a", .workers = "a"}, 65535); }, refuses("65536", "on a"));
+TEST(ServerJobMembers, ComputedPortsEndAtTheLast) {
+    EXPECT_THAT([] { server_job_members({.servers = "a", .workers = "a"}, 65535); },
+                refuses("65536", "on a"));
 }
 
 }  // namespace

@@ -204,15 +204,15 @@ TEST(OneCopy, SaysWhatDoesNotFit) {
     const auto& world = test_world();
     auto made = make_classifier(8);
     minimize(made.program, made.cross_entropy.loss, Sgd{});
-    const auto shares = data_parallel(made.program, {.ranks = world.size(), .one_copy = true});
+    const auto in_shards = data_parallel(made.program, {.ranks = world.size(), .one_copy = true});
     const auto plain = data_parallel(made.program, {.ranks = world.size()});
-    const State shared(shares, 1, world);
+    const State shared(in_shards, 1, world);
     if (world.size() > 1) {
-        EXPECT_THROW(Executor(shares, State(shares, 1), world), ProgramError)
+        EXPECT_THROW(Executor(in_shards, State(in_shards, 1), world), ProgramError)
             << "the state is the rank's own";
         EXPECT_THROW(Executor(plain, shared, world), ProgramError) << "the state is shared";
     }
-    EXPECT_THROW(data_parallel(shares, {.ranks = world.size()}), ProgramError) << "twice";
+    EXPECT_THROW(data_parallel(in_shards, {.ranks = world.size()}), ProgramError) << "twice";
     world.barrier();
 }
 

@@ -49,10 +49,10 @@ bool overlap(const ByteRange& a, const ByteRange& b) {
 }
 
 void expect_sound(const Program& program, const MemoryPlan& plan) {
-    for (const auto& [a, range] : plan.places) {
+    for (const auto& [a, range] : plan.ranges) {
         EXPECT_LE(range.end, plan.bytes) << a;
         EXPECT_EQ(range.begin % 64, 0U) << a;
-        for (const auto& [b, other] : plan.places)
+        for (const auto& [b, other] : plan.ranges)
             if (a < b && overlap(range, other)) {
                 EXPECT_FALSE(needed_together(program, a, b)) << a << " and " << b;
                 EXPECT_TRUE(plan.overwritten.contains(a) || plan.overwritten.contains(b))
@@ -98,7 +98,7 @@ TEST(MemoryPlan, BucketsHoldGradientsInTheOrderOfTheirParameters) {
     std::size_t last = 0;
     for (const auto& variable : made.program.variables()) {
         if (variable.role != Role::parameter) continue;
-        const auto& range = whole.places.at(gradient_name(variable.name));
+        const auto& range = whole.ranges.at(gradient_name(variable.name));
         EXPECT_GE(range.begin, last) << variable.name;
         last = range.begin;
     }

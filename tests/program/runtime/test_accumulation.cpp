@@ -144,7 +144,7 @@ TEST(TreeSum, AddsInTheOrderOfTheTree) {
     Gradients gradients;
     gradients.set = [&](const auto& values) { std::ranges::copy(values, host.begin()); };
     gradients.get = [&] { return host; };
-    gradients.make_sums = [&](auto places) { return std::make_unique<program::HostSums>(host, places); };
+    gradients.make_sums = [&](auto slots) { return std::make_unique<program::HostSums>(host, slots); };
     expect_the_order_of_the_tree(gradients);
 }
 
@@ -164,9 +164,7 @@ TEST_F(TreeSumOnAGpu, AddsInTheOrderOfTheTree) {
         gpu->finish();
         return values;
     };
-    gradients.make_sums = [&](auto places) {
-        return std::make_unique<program::GpuSums>(gpu, device, places);
-    };
+    gradients.make_sums = [&](auto slots) { return std::make_unique<program::GpuSums>(gpu, device, slots); };
     expect_the_order_of_the_tree(gradients);
 }
 

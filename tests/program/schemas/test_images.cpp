@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: convolution and pooling as loops over every place, in double precision, over images that are
+// Oracle: convolution and pooling as loops over every position, in double precision, over images that are
 // padded for real; central differences; and, for the gradients of large float convolutions, which central
 // differences would take too long for, the operators in double.
 #include <algorithm>

@@ -96,7 +96,7 @@ TEST(Dropout, DropsWithItsProbabilityAndKeepsTheMean) {
     }
 }
 
-TEST(Dropout, DependsOnSeedLayerStepAndPlaceAlone) {
+TEST(Dropout, DependsOnSeedLayerStepAndPositionAlone) {
     const auto whole = left_of_ones(12, 0, 3, 0.5);
     EXPECT_EQ(whole, left_of_ones(12, 0, 3, 0.5)) << "a repeated run";
     for (const std::int64_t rows : {1, 3, 4}) {

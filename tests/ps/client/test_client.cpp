@@ -168,8 +168,8 @@ std::vector<std::vector<std::int64_t>> mixed_batches() {
     for (std::int64_t number = 0; number < 6; ++number) {
         auto& ids = batches.emplace_back(number == 3 ? 0 : 29 + 5 * number);
         for (std::size_t i = 0; i < ids.size(); ++i) {
-            const auto place = static_cast<std::int64_t>(i);
-            ids[i] = number % 2 == 0 ? place * 7 - 50 : place * place * (number + 3) % 37 - 5;
+            const auto index = static_cast<std::int64_t>(i);
+            ids[i] = number % 2 == 0 ? index * 7 - 50 : index * index * (number + 3) % 37 - 5;
         }
     }
     return batches;

@@ -61,7 +61,7 @@ std::vector<float> biases(int trainers, std::int64_t push_every, int steps) {
     return values;
 }
 
-TEST(GeoLinks, SendTheirShareOfWhatTheyHaveChanged) {
+TEST(GeoLinks, SendTheirFractionOfWhatTheyHaveChanged) {
     // The answer takes back what the others have not changed.
     EXPECT_EQ(biases(2, 1, 1), (std::vector<float>{-1, -0.5F}));
     EXPECT_EQ(biases(4, 1, 1), (std::vector<float>{-1, -0.25F}));

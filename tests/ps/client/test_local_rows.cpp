@@ -116,7 +116,7 @@ TEST(LocalRows, ThatHaveNothingToSendAreThoseOfTheServers) {
     EXPECT_THAT(read(rows, {5}), ElementsAre(0.1F));
 }
 
-TEST(LocalRows, SendTheirShareOfWhatWasChangedOnce) {
+TEST(LocalRows, SendTheirFractionOfWhatWasChangedOnce) {
     LocalRows rows(1, Sgd{1}, NoDecay{});
     const auto asked = rows.ask(rows.find(Ids{5, 6, 7}));
     rows.renew(asked, Floats{10, 20, 30});

@@ -73,7 +73,7 @@ inline void expect_each_gradient_once(const ServerJobOptions& options, const Dev
         const auto updates = static_cast<float>(steps * (are_averages ? 1 : ranks.trainers()));
         for (std::size_t i = 0; i < before.size(); ++i) {
             const auto expected = before[i] - updates * 0.25F * 2.0F;
-            // In geo mode a share of what has changed is rounded, as a third of it.
+            // In geo mode a fraction of what has changed is rounded, as a third of it.
             if (options.mode == ServerMode::geo)
                 EXPECT_NEAR(weight[i], expected, 1e-4);
             else

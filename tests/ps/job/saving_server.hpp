@@ -138,7 +138,7 @@ class SavingServer {
     std::int64_t own_id(std::mt19937& dice) const {
         while (true)
             if (const auto id = static_cast<std::int64_t>(dice() % 3000);
-                ps::server_of(id, plan_.share.servers) == plan_.share.server)
+                ps::server_of(id, plan_.shard.servers) == plan_.shard.server)
                 return id;
     }
 

@@ -28,7 +28,7 @@ TEST(Trainers, AreNumberedByTheirRanks) {
 TEST(Trainers, JoinAndLeaveOnce) {
     Trainers trainers({1, 2});
     const auto refusal = [&] {
-        return message_of<MessageError>([&] { trainers.check_is_here(0, MessageKind::pull); });
+        return message_of<MessageError>([&] { trainers.check_joined(0, MessageKind::pull); });
     };
     EXPECT_EQ(refusal(), "a 'pull' of trainer 0, which has not joined");
     trainers.check_may_join(0);

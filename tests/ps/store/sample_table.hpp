@@ -77,11 +77,11 @@ inline std::int64_t sample_id(std::uint64_t n) {
     return n == 2 ? -1 : static_cast<std::int64_t>(n * 0x9e3779b97f4a7c15U);
 }
 
-/// Something that a server is told to do, about ids of its share.
-inline void change(ps::SparseTable& table, std::mt19937& dice, const ps::Share& share = {}) {
+/// Something that a server is told to do, about ids of its shard.
+inline void change(ps::SparseTable& table, std::mt19937& dice, const ps::ServerShard& shard = {}) {
     Ids ids;
     for (auto count = 1 + dice() % 40; count > 0; --count)
-        if (const auto id = sample_id(dice() % 3000); ps::server_of(id, share.servers) == share.server)
+        if (const auto id = sample_id(dice() % 3000); ps::server_of(id, shard.servers) == shard.server)
             ids.push_back(id);
     if (ids.empty()) return;
     Floats rows(table.width() * ids.size());
@@ -107,8 +107,8 @@ inline void change(ps::SparseTable& table, std::mt19937& dice, const ps::Share& 
     }
 }
 
-inline void change(int times, ps::SparseTable& table, std::mt19937& dice, const ps::Share& share = {}) {
-    for (int i = 0; i < times; ++i) change(table, dice, share);
+inline void change(int times, ps::SparseTable& table, std::mt19937& dice, const ps::ServerShard& shard = {}) {
+    for (int i = 0; i < times; ++i) change(table, dice, shard);
 }
 
 /// Small blocks, so that there are several.
@@ -125,13 +125,13 @@ inline ps::SavedTable save(ps::TableSaver& saver, const std::filesystem::path& f
 }
 
 inline ps::SavedTable save(ps::SparseTable& table, const std::filesystem::path& folder,
-                           const ps::Share& share = {}) {
-    ps::TableSaver saver(table, share, std::nullopt, small_blocks);
+                           const ps::ServerShard& shard = {}) {
+    ps::TableSaver saver(table, shard, std::nullopt, small_blocks);
     return save(saver, folder);
 }
 
-inline ps::LoadedTable load(const ps::SavedTable& saved, const ps::Share& share = {}) {
-    return ps::load_table(sample_options(), {&saved, 1}, share);
+inline ps::LoadedTable load(const ps::SavedTable& saved, const ps::ServerShard& shard = {}) {
+    return ps::load_table(sample_options(), {&saved, 1}, shard);
 }
 
 }  // namespace dtrain::tests

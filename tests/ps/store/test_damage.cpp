@@ -165,7 +165,7 @@ TEST_F(DamagedTable, AHeaderMaySayAnything) {
         auto renamed = chain[0];
         renamed.files = {info};
         try {
-            const auto loaded = load_table(sample_options(), {&renamed, 1}, info.share);
+            const auto loaded = load_table(sample_options(), {&renamed, 1}, info.shard);
             for (const auto& [id, row] : content(loaded.table))
                 ASSERT_EQ(row, before.rows.at(id)) << "seed " << seed;
         } catch (const Error& error) {
@@ -211,12 +211,12 @@ TEST(TableFileName, IsAPlainNameForAnyTable) {
     EXPECT_NE(table_file_name(one, {0, 1}), table_file_name(other, {0, 1}));
 }
 
-TEST(Share, KnowsWhatItHasInCommonWithAnother) {
+TEST(ServerShard, KnowsWhatItHasInCommonWithAnother) {
     EXPECT_EQ(common_part({0, 2}, {0, 4}), 0.5);
     EXPECT_EQ(common_part({0, 4}, {0, 2}), 1);
     EXPECT_EQ(common_part({1, 2}, {1, 4}), 0);
     EXPECT_NEAR(common_part({1, 3}, {0, 2}), 0.5, 1e-12);
-    // No id is in two shares that have nothing in common.
+    // No id is in two shards that have nothing in common.
     for (std::uint64_t n = 0; n < 20000; ++n) {
         const auto id = sample_id(n);
         for (const std::uint32_t from : {1U, 2U, 3U, 6U, 7U})

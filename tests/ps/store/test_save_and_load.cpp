@@ -18,20 +18,20 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Both go on alike.
-void expect_same_future(SparseTable& a, SparseTable& b, const Share& share = {}) {
+void expect_same_future(SparseTable& a, SparseTable& b, const ServerShard& shard = {}) {
     EXPECT_EQ(whole(a), whole(b));
     for (int i = 0; i < 100; ++i) {
         std::mt19937 one(static_cast<unsigned>(i)), two(static_cast<unsigned>(i));
-        change(a, one, share);
-        change(b, two, share);
+        change(a, one, shard);
+        change(b, two, shard);
     }
     EXPECT_EQ(whole(a), whole(b));
 }
 
-SparseTable filled(unsigned seed, TableOptions options = sample_options(), const Share& share = {}) {
+SparseTable filled(unsigned seed, TableOptions options = sample_options(), const ServerShard& shard = {}) {
     SparseTable table(std::move(options));
     std::mt19937 dice(seed);
-    change(300, table, dice, share);
+    change(300, table, dice, shard);
     return table;
 }
 

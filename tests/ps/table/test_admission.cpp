@@ -61,7 +61,7 @@ TEST(TouchCounters, ForgetATrial) {
     EXPECT_THAT(counters.cells(), testing::ElementsAreArray(before));
 }
 
-TEST(IsChosen, ChoosesTheShareThatItIsTold) {
+TEST(IsChosen, ChoosesTheFractionThatItIsTold) {
     int chosen = 0;
     for (std::int64_t id = 0; id < 10000; ++id) chosen += is_chosen(slot_hash(id), 0.3) ? 1 : 0;
     EXPECT_NEAR(chosen, 3000, 5 * 46);

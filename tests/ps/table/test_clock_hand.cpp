@@ -31,7 +31,8 @@ class Clock : public testing::Test {
 
     std::vector<std::uint32_t> pick(std::uint64_t count) {
         std::vector<std::uint32_t> rows;
-        for (const auto& place : clock.pick(count, arenas)) rows.push_back(100 * place.arena + place.number);
+        for (const auto& location : clock.pick(count, arenas))
+            rows.push_back(100 * location.arena + location.number);
         return rows;
     }
 

@@ -26,7 +26,7 @@ TEST(DistinctIds, ListsThemInTheOrderInWhichTheyCome) {
     DistinctIds distinct;
     EXPECT_TRUE(distinct.find_repeated(std::vector<std::int64_t>{7, -1, 7, 7, INT64_MIN, -1, 3}));
     EXPECT_THAT(distinct.ids(), ElementsAre(7, -1, INT64_MIN, 3));
-    EXPECT_THAT(distinct.places(), ElementsAre(0, 1, 0, 0, 2, 1, 3));
+    EXPECT_THAT(distinct.indices(), ElementsAre(0, 1, 0, 0, 2, 1, 3));
 }
 
 TEST(DistinctIds, AreThoseOfAMapForBatchesOfAnySize) {
@@ -36,17 +36,17 @@ TEST(DistinctIds, AreThoseOfAMapForBatchesOfAnySize) {
         std::vector<std::int64_t> ids(dice() % 500);
         const auto range = 1 + dice() % 4000;
         for (auto& id : ids) id = static_cast<std::int64_t>(dice() % range);
-        std::map<std::int64_t, std::uint32_t> place_of;
+        std::map<std::int64_t, std::uint32_t> index_of;
         std::vector<std::int64_t> in_order;
-        std::vector<std::uint32_t> places;
+        std::vector<std::uint32_t> indices;
         for (const auto id : ids) {
-            const auto [place, is_new] = place_of.emplace(id, in_order.size());
+            const auto [found, is_new] = index_of.emplace(id, in_order.size());
             if (is_new) in_order.push_back(id);
-            places.push_back(place->second);
+            indices.push_back(found->second);
         }
         const auto expect_all = [&] {
             EXPECT_THAT(distinct.ids(), testing::ElementsAreArray(in_order));
-            EXPECT_THAT(distinct.places(), testing::ElementsAreArray(places));
+            EXPECT_THAT(distinct.indices(), testing::ElementsAreArray(indices));
         };
         ASSERT_EQ(distinct.find_repeated(ids), in_order.size() < ids.size());
         if (in_order.size() < ids.size()) expect_all();

@@ -74,7 +74,7 @@ TEST(InitialRow, HasTheMomentsOfItsDistribution) {
 }
 
 TEST(InitialRow, IsAnotherForEachIdAndTable) {
-    // With 16 floats a row, these would share counters if places were taken modulo 2^64.
+    // With 16 floats a row, these would share counters if positions were taken modulo 2^64.
     std::map<std::vector<float>, std::int64_t> seen;
     for (std::int64_t high = 0; high < 64; ++high)
         for (const std::int64_t low : {0, 1, 2})

@@ -118,15 +118,15 @@ TEST(RowIndex, FindsRowsThatTheSameBatchHasAdded) {
     EXPECT_EQ(index.size(), 700U);
 }
 
-// Each set's number of ids within a quarter of its share: 7% for the parabola, and five standard deviations.
+// Each set's number of ids within a quarter of its part: 7% for the parabola, and five standard deviations.
 void expect_even(const std::function<std::int64_t(std::int64_t)>& id_of) {
     constexpr std::int64_t ids = 1200 * 1024;
     std::vector<int> counts(RowIndex::sets);
     for (std::int64_t i = 0; i < ids; ++i) ++counts[RowIndex::set_of(slot_hash(id_of(i)))];
     for (std::size_t set = 0; set < RowIndex::sets; ++set) {
-        const auto share =
+        const auto fraction =
             std::exp2((static_cast<double>(set) + 0.5) / RowIndex::sets) * std::log(2.0) / RowIndex::sets;
-        EXPECT_NEAR(counts[set] / (share * ids), 1.0, 0.25) << set;
+        EXPECT_NEAR(counts[set] / (fraction * ids), 1.0, 0.25) << set;
     }
 }
 

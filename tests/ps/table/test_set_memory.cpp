@@ -25,8 +25,8 @@ void expect_untouched(const std::byte* block, const Taken& taken) {
         ASSERT_EQ(static_cast<unsigned char>(block[at]), taken.pattern) << taken.bytes;
 }
 
-std::size_t of_a_set(std::size_t places) {
-    return 5 * places + 32;
+std::size_t of_a_set(std::size_t slots) {
+    return 5 * slots + 32;
 }
 
 TEST(SetMemory, BlocksAreApartAndKeepWhatIsInThem) {
@@ -61,16 +61,16 @@ TEST(SetMemory, BlocksAreApartAndKeepWhatIsInThem) {
 
 TEST(SetMemory, SetsThatDoubleInTurnLeaveLittleBehind) {
     constexpr std::size_t sets = 1024;
-    for (const std::size_t places : {127, 8191, 131071}) {
+    for (const std::size_t slots : {127, 8191, 131071}) {
         SetMemory memory;
         std::vector<void*> small, large;
-        for (std::size_t i = 0; i < sets; ++i) small.push_back(memory.take(of_a_set(places)));
+        for (std::size_t i = 0; i < sets; ++i) small.push_back(memory.take(of_a_set(slots)));
         for (std::size_t i = 0; i < sets; ++i) {
-            large.push_back(memory.take(of_a_set(2 * places + 1)));
+            large.push_back(memory.take(of_a_set(2 * slots + 1)));
             memory.give_back(small[i]);
-            const auto in_use = (i + 1) * of_a_set(2 * places + 1) + (sets - i - 1) * of_a_set(places);
+            const auto in_use = (i + 1) * of_a_set(2 * slots + 1) + (sets - i - 1) * of_a_set(slots);
             ASSERT_LE(static_cast<double>(memory.spare_bytes()), 0.1 * static_cast<double>(in_use) + 4e6)
-                << places << " " << i;
+                << slots << " " << i;
         }
         for (auto* block : large) memory.give_back(block);
         EXPECT_EQ(memory.spare_bytes(), 0U);

@@ -301,10 +301,10 @@ TEST(TableTeam, AddsGradientsUpInTheOrderOfTheBatch) {
             for (std::size_t k = 0; k < width; ++k)
                 batch.values.push_back(static_cast<float>(dice() % 100'000) / 300 - 100);
         }
-        std::map<std::int64_t, std::size_t> places;
+        std::map<std::int64_t, std::size_t> indices;
         Batch expected;
         for (std::size_t i = 0; i < size; ++i) {
-            const auto [found, is_new] = places.try_emplace(batch.ids[i], expected.ids.size());
+            const auto [found, is_new] = indices.try_emplace(batch.ids[i], expected.ids.size());
             if (is_new) {
                 expected.ids.push_back(batch.ids[i]);
                 expected.shows.push_back(0);

@@ -11,13 +11,13 @@ import torch.distributed as dist
 
 from ... import _session
 from ...torch import _ranks
-from .._places import Place, place_of
+from .._rank_numbers import RankNumbers, numbers_of
 from ._negotiation import forget_handles
 from ._process_sets import ProcessSet, add_process_set, close_all, global_process_set, open_global
 
 _ON_GPUS_TOO = "cpu:dtrain,cuda:nccl"
 
-_place: Optional[Place] = None
+_numbers: Optional[RankNumbers] = None
 _is_own_group = False
 
 
@@ -58,8 +58,8 @@ def init(comm: Union[None, Iterable[int], Any] = None,
     dtrain-run, dtrain-launch, mpirun, srun and torchrun, and of one rank without a launcher. Collective. A second call does
     nothing. @param comm all ranks, as a list or a communicator of mpi4py @param process_sets sets of ranks to be made usable;
     "dynamic", which Horovod needs for add_process_set(), is not needed here"""
-    global _place, _is_own_group  # pylint: disable=global-statement
-    if _place is not None:
+    global _numbers, _is_own_group  # pylint: disable=global-statement
+    if _numbers is not None:
         return
     _is_own_group = not dist.is_initialized()
     if _is_own_group:
@@ -69,32 +69,32 @@ def init(comm: Union[None, Iterable[int], Any] = None,
     open_global(None if has_memory_of_host else _backend())
     nodes = [None] * dist.get_world_size()
     dist.all_gather_object(nodes, _node(), group=global_process_set.negotiation().group)
-    _place = place_of(dist.get_rank(), nodes)
+    _numbers = numbers_of(dist.get_rank(), nodes)
     for process_set in process_sets if process_sets is not None and not isinstance(process_sets, str) else ():
         add_process_set(process_set)
 
 
 def shutdown() -> None:
     """Ends what init() began. Collective; what was not waited for ends now."""
-    global _place  # pylint: disable=global-statement
-    if _place is None:
+    global _numbers  # pylint: disable=global-statement
+    if _numbers is None:
         return
     close_all()
     forget_handles()
-    _place = None
+    _numbers = None
     if _is_own_group:
         dist.destroy_process_group()
 
 
 def is_initialized() -> bool:
     """True between init() and shutdown()."""
-    return _place is not None
+    return _numbers is not None
 
 
-def _own_place() -> Place:
+def _own_numbers() -> RankNumbers:
     global_process_set.negotiation()  # @throws if there was no init()
-    assert _place is not None
-    return _place
+    assert _numbers is not None
+    return _numbers
 
 
 def rank() -> int:
@@ -109,24 +109,24 @@ def size() -> int:
 
 def local_rank() -> int:
     """Number of this rank among those of its node."""
-    return _own_place().local_rank
+    return _own_numbers().local_rank
 
 
 def local_size() -> int:
     """Number of ranks of this rank's node."""
-    return _own_place().local_size
+    return _own_numbers().local_size
 
 
 def cross_rank() -> int:
     """Number of this rank among those with the same local rank."""
-    return _own_place().cross_rank
+    return _own_numbers().cross_rank
 
 
 def cross_size() -> int:
     """Number of ranks with this local rank: of nodes, where these have equally many ranks."""
-    return _own_place().cross_size
+    return _own_numbers().cross_size
 
 
 def is_homogeneous() -> bool:
     """True if all nodes have the same number of ranks."""
-    return _own_place().is_homogeneous
+    return _own_numbers().is_homogeneous

@@ -86,8 +86,8 @@ std::vector<std::string> mpirun_names(const Plan& plan) {
     for (const auto& node : plan.nodes) {
         const bool is_new = known.insert(node.host).second;
         const bool can_be_a_name = node.host.find(':') == std::string::npos;
-        const bool here = plan.own_node == static_cast<int>(names.size());
-        names.push_back(is_new && can_be_a_name ? node.host : here ? "127.0.0.1" : stand_in(names.size()));
+        const bool is_own = plan.own_node == static_cast<int>(names.size());
+        names.push_back(is_new && can_be_a_name ? node.host : is_own ? "127.0.0.1" : stand_in(names.size()));
     }
     return names;
 }

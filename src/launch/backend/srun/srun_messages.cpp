@@ -43,12 +43,12 @@ std::optional<std::string> cancelled_by_slurm(const std::string& srun_text) {
         if (words.find("*** STEP ") == std::string_view::npos || found == std::string_view::npos ||
             last == std::string_view::npos || last < found + begin.size())
             continue;
-        const auto told = words.substr(found + begin.size(), last - found - begin.size());
-        const auto reason = told.find(due);
+        const auto rest = words.substr(found + begin.size(), last - found - begin.size());
+        const auto reason = rest.find(due);
         if (reason == std::string_view::npos)
-            return fmt::format("Slurm cancelled the job at {}: scancel", told);
-        return fmt::format("Slurm cancelled the job at {}: {}", told.substr(0, reason),
-                           lower_case(told.substr(reason + due.size())));
+            return fmt::format("Slurm cancelled the job at {}: scancel", rest);
+        return fmt::format("Slurm cancelled the job at {}: {}", rest.substr(0, reason),
+                           lower_case(rest.substr(reason + due.size())));
     }
     return std::nullopt;
 }

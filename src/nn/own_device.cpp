@@ -9,8 +9,8 @@
 #include <dtrain/nn_device.hpp>
 
 #include "comm/api/own_node_rank.hpp"
-#include "nn/cpu_place.hpp"
-#include "nn/gpu_place.hpp"
+#include "nn/eager_cpu.hpp"
+#include "nn/eager_gpu.hpp"
 #include "program/device/gpu_choice.hpp"
 
 namespace dtrain {
@@ -18,7 +18,7 @@ namespace eager {
 namespace {
 
 struct Chosen {
-    std::unique_ptr<Place> place;
+    std::unique_ptr<EagerDevice> device;
     bool is_used = false;
 };
 
@@ -39,18 +39,18 @@ int node_rank_for(const Device& device, const Environment& environment) {
     return rank.value_or(0);
 }
 
-std::unique_ptr<Place> make_place(const std::optional<Device>& asked) {
+std::unique_ptr<EagerDevice> make_device(const std::optional<Device>& asked) {
     const auto environment = Environment::of_this_process();
     const auto device = program::device_to_use(asked, environment);
-    if (!device.is_gpu()) return std::make_unique<CpuPlace>();
-    return std::make_unique<GpuPlace>(
+    if (!device.is_gpu()) return std::make_unique<EagerCpu>();
+    return std::make_unique<EagerGpu>(
         program::open_gpu_of_rank(device.number, environment, node_rank_for(device, environment)));
 }
 
-Place& place_to_be() {
-    auto& place = chosen().place;
-    if (!place) place = make_place({});
-    return *place;
+EagerDevice& made_device() {
+    auto& device = chosen().device;
+    if (!device) device = make_device({});
+    return *device;
 }
 
 bool is_one_of(const Device& device, const Device& asked) {
@@ -59,8 +59,8 @@ bool is_one_of(const Device& device, const Device& asked) {
 
 }  // namespace
 
-Place& place() {
-    auto& of_process = place_to_be();
+EagerDevice& own_device() {
+    auto& of_process = made_device();
     chosen().is_used = true;
     return of_process;
 }
@@ -68,19 +68,19 @@ Place& place() {
 }  // namespace eager
 
 void nn::set_device(const Device& device) {
-    auto& [place, is_used] = eager::chosen();
-    if (place && eager::is_one_of(place->device(), device)) return;
+    auto& [own, is_used] = eager::chosen();
+    if (own && eager::is_one_of(own->device(), device)) return;
     if (is_used)
         throw DeviceChosenError(
             fmt::format("set_device(): {} is asked for, and tensors are on {} already: choose the device "
                         "before the first tensor or layer is made",
-                        to_string(device), to_string(place->device())),
-            place->device(), device);
-    place = eager::make_place(device);
+                        to_string(device), to_string(own->device())),
+            own->device(), device);
+    own = eager::make_device(device);
 }
 
 Device nn::get_device() {
-    return eager::place_to_be().device();
+    return eager::made_device().device();
 }
 
 }  // namespace dtrain

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "nn/eager_device.hpp"
 #include "nn/lru_cache.hpp"
-#include "nn/place.hpp"
 #include "nn/transfers.hpp"
 #include "program/device/gpu_choice.hpp"
 
 namespace dtrain::eager {
 
 /// A GPU. It computes asynchronously; errors in its data are thrown at the next wait for it.
-class GpuPlace final : public Place {
+class EagerGpu final : public EagerDevice {
   public:
-    explicit GpuPlace(const program::OpenGpu& opened);
+    explicit EagerGpu(const program::OpenGpu& opened);
 
     Device device() const override { return Device::gpu(number_); }
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "nn/block_pool.hpp"
-#include "nn/place.hpp"
+#include "nn/eager_device.hpp"
 
 namespace dtrain::eager {
 
 /// This process' CPU. It computes synchronously.
-class CpuPlace final : public Place {
+class EagerCpu final : public EagerDevice {
   public:
     Device device() const override { return Device::cpu(); }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: machines written by hand; and that ranks which each run as many threads as they have a share never
-// need more processors than they may use together, but for one thread each.
+// Oracle: machines written by hand; and that ranks which each run as many threads as they may count as their
+// own never need more processors than they may use together, but for one thread each.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -10,14 +10,14 @@
 
 #include <gtest/gtest.h>
 
-#include "ps/job/processor_share.hpp"
+#include "ps/job/own_processor_count.hpp"
 
 namespace dtrain::ps {
 namespace {
 
-std::vector<int> shares(const std::vector<RankProcessors>& ranks) {
+std::vector<int> counts(const std::vector<RankProcessors>& ranks) {
     std::vector<int> all;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) all.push_back(processor_share(ranks, rank));
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) all.push_back(own_processor_count(ranks, rank));
     return all;
 }
 
@@ -25,18 +25,18 @@ RankProcessors on(const std::string& host, std::string_view processors) {
     return {host, CpuSet::parse(processors)};
 }
 
-TEST(ProcessorShare, DividesWhatRanksShare) {
-    using Shares = std::vector<int>;
-    EXPECT_EQ(shares({on("a", "0-7")}), Shares({8}));
-    EXPECT_EQ(shares({on("a", "0-1"), on("a", "0-1")}), Shares({1, 1}));
-    EXPECT_EQ(shares({on("a", "0-7"), on("a", "0-7"), on("b", "0-7")}), Shares({4, 4, 8}));
-    EXPECT_EQ(shares({on("a", "0-3"), on("a", "4-7,9")}), Shares({4, 5}));
-    EXPECT_EQ(shares({on("a", "0-3"), on("a", "2-5"), on("a", "4-7")}), Shares({2, 1, 2}));
-    EXPECT_EQ(shares({on("a", "0"), on("a", "0"), on("a", "0")}), Shares({1, 1, 1}));
-    EXPECT_EQ(shares({on("a", "")}), Shares({1}));
+TEST(OwnProcessorCount, DividesWhatRanksShare) {
+    using Counts = std::vector<int>;
+    EXPECT_EQ(counts({on("a", "0-7")}), Counts({8}));
+    EXPECT_EQ(counts({on("a", "0-1"), on("a", "0-1")}), Counts({1, 1}));
+    EXPECT_EQ(counts({on("a", "0-7"), on("a", "0-7"), on("b", "0-7")}), Counts({4, 4, 8}));
+    EXPECT_EQ(counts({on("a", "0-3"), on("a", "4-7,9")}), Counts({4, 5}));
+    EXPECT_EQ(counts({on("a", "0-3"), on("a", "2-5"), on("a", "4-7")}), Counts({2, 1, 2}));
+    EXPECT_EQ(counts({on("a", "0"), on("a", "0"), on("a", "0")}), Counts({1, 1, 1}));
+    EXPECT_EQ(counts({on("a", "")}), Counts({1}));
 }
 
-TEST(ProcessorShare, NeverNeedsMoreProcessorsThanThereAre) {
+TEST(OwnProcessorCount, NeverNeedsMoreProcessorsThanThereAre) {
     std::mt19937 dice(1);
     for (int i = 0; i < 2000; ++i) {
         std::vector<RankProcessors> ranks(1 + dice() % 6);
@@ -50,15 +50,15 @@ TEST(ProcessorShare, NeverNeedsMoreProcessorsThanThereAre) {
         std::map<std::string, int> above_one;
         for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
             all[ranks[rank].host] = all[ranks[rank].host] | ranks[rank].processors;
-            if (const auto share = processor_share(ranks, rank); share > 1)
-                above_one[ranks[rank].host] += share;
+            if (const auto own = own_processor_count(ranks, rank); own > 1)
+                above_one[ranks[rank].host] += own;
         }
         for (const auto& [host, threads] : above_one) EXPECT_LE(threads, all[host].count());
     }
 }
 
-TEST(ProcessorShare, OfThisProcessAloneIsAllThatItMayUse) {
-    EXPECT_EQ(processor_share(Communicator()), CpuSet::of_this_thread().count());
+TEST(OwnProcessorCount, OfThisProcessAloneIsAllThatItMayUse) {
+    EXPECT_EQ(own_processor_count(Communicator()), CpuSet::of_this_thread().count());
 }
 
 TEST(TableThreads, AreThoseWantedOrThoseOfUse) {

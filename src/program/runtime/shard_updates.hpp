@@ -12,10 +12,10 @@
 namespace dtrain::program {
 
 /// Updates of all parameters, prepared so that they can be run for any part of them.
-class ShareUpdates {
+class ShardUpdates {
   public:
     /// @param gradients start of the gradients of all parameters
-    explicit ShareUpdates(const float* gradients) : gradients_(gradients) {}
+    explicit ShardUpdates(const float* gradients) : gradients_(gradients) {}
 
     void add(const std::string& operator_type, kernels::KernelArguments update);
 

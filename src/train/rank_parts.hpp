@@ -4,8 +4,8 @@
 
 namespace dtrain::train {
 
-/// A rank's share of each global batch: `own` of `ranks` equal parts, from `first` on.
-struct Shares {
+/// A rank's part of each global batch: `own` of `ranks` equal parts, from `first` on.
+struct RankParts {
     int first = 0;
     int own = 1;
     int ranks = 1;
@@ -14,6 +14,6 @@ struct Shares {
 
 /// @param virtual_ranks 0: the real ranks share @throws UsageError if there are fewer virtual ranks than
 /// ranks
-Shares shares_of(int rank, int ranks, int virtual_ranks);
+RankParts parts_of(int rank, int ranks, int virtual_ranks);
 
 }  // namespace dtrain::train

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Hashable, List, NamedTuple
 
 
-class Place(NamedTuple):
+class RankNumbers(NamedTuple):
     """Of a rank."""
 
     local_rank: int  #: among the ranks of its node
@@ -16,9 +16,9 @@ class Place(NamedTuple):
     is_homogeneous: bool  #: all nodes have the same number of ranks
 
 
-def place_of(rank: int, nodes: List[Hashable]) -> Place:
+def numbers_of(rank: int, nodes: List[Hashable]) -> RankNumbers:
     """@param nodes of each rank, by whatever is the same for ranks of one node"""
     local_ranks = [nodes[:other].count(node) for other, node in enumerate(nodes)]
     alike = [other for other, local_rank in enumerate(local_ranks) if local_rank == local_ranks[rank]]
-    return Place(local_ranks[rank], nodes.count(nodes[rank]), alike.index(rank), len(alike),
-                 len({nodes.count(node) for node in nodes}) == 1)
+    return RankNumbers(local_ranks[rank], nodes.count(nodes[rank]), alike.index(rank), len(alike),
+                       len({nodes.count(node) for node in nodes}) == 1)

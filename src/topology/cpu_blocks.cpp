@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/shares.hpp"
+#include "topology/cpu_blocks.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -8,13 +8,13 @@
 namespace dtrain::topology {
 namespace {
 
-std::vector<std::vector<Share>> by_memory_node(const std::vector<Share>& units) {
-    std::vector<std::vector<Share>> nodes;
+std::vector<std::vector<CpuBlock>> by_memory_node(const std::vector<CpuBlock>& units) {
+    std::vector<std::vector<CpuBlock>> nodes;
     for (const auto& unit : units) {
-        auto node = std::find_if(nodes.begin(), nodes.end(), [&](const std::vector<Share>& known) {
+        auto node = std::find_if(nodes.begin(), nodes.end(), [&](const std::vector<CpuBlock>& known) {
             return known.front().numa == unit.numa;
         });
-        if (node == nodes.end()) node = nodes.insert(nodes.end(), std::vector<Share>{});
+        if (node == nodes.end()) node = nodes.insert(nodes.end(), std::vector<CpuBlock>{});
         node->push_back(unit);
     }
     return nodes;
@@ -36,8 +36,8 @@ std::vector<std::size_t> apportioned(const std::vector<std::size_t>& weights, st
 
 }  // namespace
 
-std::vector<Share> cores_within(const Machine& machine, const CpuSet& set) {
-    std::vector<Share> cores;
+std::vector<CpuBlock> cores_within(const Machine& machine, const CpuSet& set) {
+    std::vector<CpuBlock> cores;
     CpuSet rest = set;
     for (const auto& core : machine.cores) {
         CpuSet cpus = core.cpus & set;
@@ -49,30 +49,30 @@ std::vector<Share> cores_within(const Machine& machine, const CpuSet& set) {
     return cores;
 }
 
-std::vector<Share> threads_within(const Machine& machine, const CpuSet& set) {
-    std::vector<Share> threads;
+std::vector<CpuBlock> threads_within(const Machine& machine, const CpuSet& set) {
+    std::vector<CpuBlock> threads;
     for (const auto& core : cores_within(machine, set))
         for (const int cpu : core.cpus.members()) threads.push_back({CpuSet::range(cpu, cpu), core.numa});
     return threads;
 }
 
-std::vector<Share> in_blocks(const std::vector<Share>& units, std::size_t parts) {
-    std::vector<Share> blocks;
+std::vector<CpuBlock> in_blocks(const std::vector<CpuBlock>& units, std::size_t parts) {
+    std::vector<CpuBlock> blocks;
     std::size_t next = 0;
     for (std::size_t part = 0; part < parts; ++part) {
         const std::size_t size = units.size() / parts + (part < units.size() % parts ? 1 : 0);
-        Share block{.numa = units[next].numa};
+        CpuBlock block{.numa = units[next].numa};
         for (std::size_t i = 0; i < size; ++i) block.cpus = block.cpus | units[next++].cpus;
         blocks.push_back(std::move(block));
     }
     return blocks;
 }
 
-std::vector<Share> over_memory_nodes(const std::vector<Share>& units, std::size_t parts) {
+std::vector<CpuBlock> over_memory_nodes(const std::vector<CpuBlock>& units, std::size_t parts) {
     const auto nodes = by_memory_node(units);
-    std::vector<Share> out;
+    std::vector<CpuBlock> out;
     if (parts < nodes.size()) {
-        std::vector<Share> whole;
+        std::vector<CpuBlock> whole;
         for (const auto& node : nodes) whole.push_back(in_blocks(node, 1).front());
         return in_blocks(whole, parts);
     }

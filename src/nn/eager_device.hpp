@@ -19,9 +19,9 @@
 namespace dtrain::eager {
 
 /// Where tensors are stored and operators are computed: the CPU or a GPU. One thread at a time.
-class Place {
+class EagerDevice {
   public:
-    virtual ~Place() = default;
+    virtual ~EagerDevice() = default;
 
     /// A GPU has its number.
     virtual Device device() const = 0;
@@ -34,7 +34,7 @@ class Place {
     virtual Value make_number(std::int64_t number) = 0;
     virtual void copy(const Value& from, const Value& to) = 0;
 
-    /// For tensors of this place. @throws Error if there is no kernel for this operator
+    /// For tensors of this device. @throws Error if there is no kernel for this operator
     virtual std::unique_ptr<kernels::Kernel> make_kernel(const std::string& operator_type,
                                                          const kernels::KernelArguments& arguments) = 0;
 
@@ -62,8 +62,8 @@ class Place {
     virtual std::size_t bytes() const = 0;
 };
 
-/// The place of this process, which does not change after the first call. @throws UsageError as
+/// The device of this process, which does not change after the first call. @throws UsageError as
 /// nn::get_device()
-Place& place();
+EagerDevice& own_device();
 
 }  // namespace dtrain::eager

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "nn/gpu_place.hpp"
+#include "nn/eager_gpu.hpp"
 
 #include <cstring>
 #include <numeric>
@@ -30,20 +30,20 @@ class LastingKernel final : public kernels::Kernel {
 
 }  // namespace
 
-GpuPlace::GpuPlace(const program::OpenGpu& opened)
+EagerGpu::EagerGpu(const program::OpenGpu& opened)
     : gpu_(opened.gpu),
       number_(opened.number),
       transfers_(gpu_),
       pool_(std::make_shared<BlockPool>([gpu = gpu_](std::size_t bytes) { return gpu->allocate(bytes); })) {}
 
-Value GpuPlace::make_value(const Shape& shape, DataType type) {
+Value EagerGpu::make_value(const Shape& shape, DataType type) {
     const auto bytes = TensorView{nullptr, shape, type}.bytes();
     auto memory = pool_->take(bytes);
     auto mirror = std::make_shared<Mirror>(transfers_, memory.get(), bytes);
     return {std::move(memory), shape, type, std::move(mirror)};
 }
 
-Value GpuPlace::value_of(const State& state) {
+Value EagerGpu::value_of(const State& state) {
     const auto& from = state.tensors().front().view;
     auto value = make_value(from.shape, from.type);
     std::memcpy(value.host_to_fill().data, from.data, from.bytes());
@@ -51,7 +51,7 @@ Value GpuPlace::value_of(const State& state) {
 }
 
 // Copied from a list of numbers in device memory, so that counting needs no uploads.
-Value GpuPlace::make_number(std::int64_t number) {
+Value EagerGpu::make_number(std::int64_t number) {
     constexpr std::int64_t together = 1024;
     const auto first = number - (number % together + together) % together;
     const auto& list = numbers_.get(first, [&] {
@@ -66,28 +66,28 @@ Value GpuPlace::make_number(std::int64_t number) {
     return value;
 }
 
-void GpuPlace::copy(const Value& from, const Value& to) {
+void EagerGpu::copy(const Value& from, const Value& to) {
     const auto read = from.on_device();
     gpu_->copy(to.memory.get(), read.data, read.bytes());
     to.note_written_on_device();
 }
 
-std::unique_ptr<kernels::Kernel> GpuPlace::make_kernel(const std::string& operator_type,
+std::unique_ptr<kernels::Kernel> EagerGpu::make_kernel(const std::string& operator_type,
                                                        const kernels::KernelArguments& arguments) {
     transfers_.keep_few();
     return lasting(program::make_gpu_kernel(*gpu_, operator_type, arguments));
 }
 
-std::unique_ptr<kernels::Kernel> GpuPlace::lasting(std::unique_ptr<kernels::Kernel> kernel) {
+std::unique_ptr<kernels::Kernel> EagerGpu::lasting(std::unique_ptr<kernels::Kernel> kernel) {
     return std::make_unique<LastingKernel>(std::move(kernel), transfers_);
 }
 
-std::vector<StateTensor> GpuPlace::device_state(const State& state) {
+std::vector<StateTensor> EagerGpu::device_state(const State& state) {
     program::StateAccess::put_on(state, gpu_, number_);
     return program::StateAccess::on_device(state);
 }
 
-void GpuPlace::write_state_to_device(const State& state) {
+void EagerGpu::write_state_to_device(const State& state) {
     program::StateAccess::on_gpu(state)->write_on_device();
 }
 

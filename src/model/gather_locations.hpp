@@ -12,9 +12,9 @@ namespace dtrain::model {
 
 /// The placement of each rank, by rank. Collective. @param first number of the first rank in the job: other
 /// ranks may precede these
-inline std::vector<metrics::RankPlace> gather_places(const Communicator& ranks, int first = 0) {
-    const auto own = metrics::place_text(metrics::own_place(first + ranks.rank()));
-    return metrics::places_of_texts(ranks.all_gather(own));
+inline std::vector<metrics::RankLocation> gather_locations(const Communicator& ranks, int first = 0) {
+    const auto own = metrics::location_text(metrics::own_location(first + ranks.rank()));
+    return metrics::locations_of_texts(ranks.all_gather(own));
 }
 
 }  // namespace dtrain::model

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "ps/job/processor_share.hpp"
+#include "ps/job/own_processor_count.hpp"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ constexpr int max_threads = 8;
 
 }  // namespace
 
-int processor_share(std::span<const RankProcessors> ranks, std::size_t rank) {
+int own_processor_count(std::span<const RankProcessors> ranks, std::size_t rank) {
     const auto& own = ranks[rank];
     const auto sharing = std::ranges::count_if(ranks, [&](const RankProcessors& other) {
         return other.host == own.host && other.processors.intersects(own.processors);
@@ -24,15 +24,15 @@ int processor_share(std::span<const RankProcessors> ranks, std::size_t rank) {
     return std::max(1, own.processors.count() / std::max(1, static_cast<int>(sharing)));
 }
 
-int processor_share(const Communicator& world) {
-    const auto told =
+int own_processor_count(const Communicator& world) {
+    const auto gathered =
         world.all_gather(fmt::format("{} {}", CpuSet::of_this_thread().to_string(), host_name()));
     std::vector<RankProcessors> ranks;
-    for (const auto& text : told) {
+    for (const auto& text : gathered) {
         const auto end = text.find(' ');
         ranks.push_back({text.substr(end + 1), CpuSet::parse(text.substr(0, end))});
     }
-    return processor_share(ranks, static_cast<std::size_t>(world.rank()));
+    return own_processor_count(ranks, static_cast<std::size_t>(world.rank()));
 }
 
 int table_threads(int wanted, int processors) {
