@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t max_first_id = std::int64_t{1} << 62;
 
-void check_columns(const SvmlightClickColumns& columns) {
+void refuse_bad_columns(const SvmlightClickColumns& columns) {
     auto slots = static_cast<std::int64_t>(columns.slot_ids.size());
     if (slots == 0) slots = columns.slots == 0 ? 1 : columns.slots;
     if (const auto wrong = data::column_count_error(columns.numbers, slots)) throw UsageError(*wrong);
@@ -164,7 +164,7 @@ class SvmlightClicks final : public data::ClickStream {
 
 std::unique_ptr<data::ClickStream> data::stream_clicks(const std::filesystem::path& path,
                                                        const SvmlightClickColumns& columns) {
-    check_columns(columns);
+    refuse_bad_columns(columns);
     return std::make_unique<SvmlightClicks>(path, columns);
 }
 
