@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import threading
 from types import CodeType
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 #: Whose lines are not the program's own.
 _LIBRARIES = tuple({os.path.join(os.path.realpath(folder), "") for folder in (
@@ -20,34 +20,38 @@ class _OfThread(threading.local):
 
 
 _of_thread = _OfThread()
-_is_library: Dict[CodeType, bool] = {}
-_texts: Dict[Tuple[CodeType, int], bytes] = {}
+_of_library: Dict[str, bool] = {}  # by file: code takes 20 times as long to hash
+_texts: Dict[Tuple[str, int], bytes] = {}
 
 
 def is_library(file: str) -> bool:
     """Whether a file, as Python's code has its name, is not one of the program."""
-    return file.startswith("<") or os.path.realpath(file).startswith(_LIBRARIES)
+    is_installed = "/site-packages/" in file or "/dist-packages/" in file  # the user's, too
+    return is_installed or file.startswith("<") or os.path.realpath(file).startswith(_LIBRARIES)
 
 
-def _is_of_library(code: CodeType) -> bool:
-    known = _is_library.get(code)
-    if known is None:
-        known = _is_library[code] = is_library(code.co_filename)
-    return known
+def calling_line() -> Optional[Tuple[CodeType, int]]:
+    """The program's innermost line below the caller of this function, with its code."""
+    frame = sys._getframe(2)  # pylint: disable=protected-access  # inspect would read files
+    while frame is not None:
+        code = frame.f_code
+        known = _of_library.get(code.co_filename)
+        if known is None:
+            known = _of_library[code.co_filename] = is_library(code.co_filename)
+        if not known:
+            return code, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
 
 
 def note_source(native: Any) -> None:
     """Says which line of the program calls the caller of this function; of none, nothing."""
-    frame = sys._getframe(2)  # pylint: disable=protected-access  # inspect would read files
-    while frame is not None and _is_of_library(frame.f_code):
-        frame = frame.f_back  # type: ignore[assignment]
-    if frame is None:
+    place = calling_line()
+    if place is None or place == _of_thread.last:
         return
-    place = (frame.f_code, frame.f_lineno)
-    if place == _of_thread.last:
-        return
-    text = _texts.get(place)
+    line = (place[0].co_filename, place[1])
+    text = _texts.get(line)
     if text is None:
-        text = _texts[place] = f"{os.path.basename(place[0].co_filename)}:{place[1]}".encode()
+        text = _texts[line] = f"{os.path.basename(line[0])}:{line[1]}".encode()
     native.note_source(text)
     _of_thread.last = place
