@@ -66,7 +66,8 @@ class Diagnosis {
   public:
     explicit Diagnosis(const std::vector<RankState>& states)
         : states_(states), blocked_(blocked_ranks(states)) {
-        if (blocked_.empty()) blocked_ = blocked_ranks(states, WaitsFor::begun);
+        for (const auto what : {WaitsFor::begun, WaitsFor::called})
+            if (blocked_.empty()) blocked_ = blocked_ranks(states, what);
         if (some_is_recorded(states)) return;
         nccl_ = nccl_waits(states);
         if (nccl_.explains()) blocked_ = nccl_.blocked;

@@ -33,12 +33,16 @@ bool contains_any(std::string_view text, std::span<const std::string_view> parts
     return std::ranges::any_of(parts, [&](auto part) { return text.find(part) != std::string_view::npos; });
 }
 
-constexpr std::array<std::string_view, 8> communication_files{
-    "distributed_c10d.py",  "torch/distributed/", "paddle/distributed/", "horovod/",
-    "dtrain/_communicator", "dtrain/torch/",      "torch/nn/parallel/",  "torch/autograd/graph.py"};
+constexpr std::array<std::string_view, 10> communication_files{
+    "distributed_c10d.py",     "torch/distributed/",
+    "paddle/distributed/",     "horovod/",
+    "dtrain/_communicator",    "dtrain/torch/",
+    "torch/nn/parallel/",      "torch/autograd/graph.py",
+    "tensor_patch_methods.py", "paddle/autograd/backward_mode.py"};
 
-// A backward pass waits for the sums of gradients that DistributedDataParallel starts in it.
-constexpr std::array<std::string_view, 28> waiting_functions{"all_reduce",
+// A backward pass waits for the sums of gradients that DistributedDataParallel (Paddle: DataParallel) starts
+// in it.
+constexpr std::array<std::string_view, 29> waiting_functions{"all_reduce",
                                                              "allreduce",
                                                              "all_gather",
                                                              "allgather",
@@ -63,6 +67,7 @@ constexpr std::array<std::string_view, 28> waiting_functions{"all_reduce",
                                                              "_allreduce",
                                                              "reduceScatter",
                                                              "_engine_run_backward",
+                                                             "backward",
                                                              "init_",
                                                              "new_group",
                                                              "destroy_process_group"};
@@ -93,11 +98,19 @@ std::string native_wait(std::string_view function) {
     return is_nccl ? std::string(function) : std::string();
 }
 
+/// "backward" of "monkey_patch_tensor.<locals>.backward".
+std::string_view without_enclosing(std::string_view function) {
+    constexpr std::string_view mark = "<locals>.";
+    const auto last = function.rfind(mark);
+    return last == std::string_view::npos ? function : function.substr(last + mark.size());
+}
+
 std::string python_wait(const Frame& frame) {
     if (!is_of_python(frame) || !contains_any(frame.file, communication_files)) return {};
+    const auto function = without_enclosing(frame.function);
     const bool waits =
-        std::ranges::any_of(waiting_functions, [&](auto name) { return frame.function.starts_with(name); });
-    return waits ? std::string(frame.function) : std::string();
+        std::ranges::any_of(waiting_functions, [&](auto name) { return function.starts_with(name); });
+    return waits ? std::string(function) : std::string();
 }
 
 /// "clock_nanosleep" of "__GI___clock_nanosleep".

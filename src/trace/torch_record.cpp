@@ -156,6 +156,8 @@ DumpEntry entry_of_dump(const json& fields, const Ranks& ranks_of_groups) {
     operation.group = group_name(group);
     operation.type = type_of(fields);
     operation.count = count_of(operation.name, fields);
+    operation.reduction = fields.value("reduction", "");
+    operation.peer = fields.value("root", -1);
     const auto calls = calls_of(fields.value("frames", json::array()));
     operation.source = program_line(calls);
     entry.is_of_device = contains(back_end, "nccl");
@@ -268,7 +270,8 @@ void add_waiting(TorchRecord& record, const json& call, const std::vector<std::s
 
 std::optional<TorchRecord> read_torch_record(std::string_view text, nanoseconds now) {
     return read_json(text, [&](const json& answer) {
-        TorchRecord record{.stacks = answer.at("stacks").get<std::string>()};
+        TorchRecord record{.stacks = answer.at("stacks").get<std::string>(),
+                           .recorder = answer.value("recorder", "torch")};
         const auto stack = frames_of_py_spy(record.stacks);
         std::vector<DumpEntry> entries;
         for (const auto& dump : answer.at("dumps")) {

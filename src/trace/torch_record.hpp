@@ -13,17 +13,19 @@
 
 namespace dtrain::trace {
 
-/// What a process that uses torch tells of itself when its worker asks.
+/// What a process that uses torch or Paddle tells of itself when its worker asks.
 struct TorchRecord {
-    std::string stacks = {};  ///< of its threads, as py-spy prints them
+    std::string stacks = {};    ///< of its threads, as py-spy prints them
+    std::string recorder = {};  ///< "torch" or, of Paddle's operations, "dtrain"
     std::vector<Group> groups = {};
     std::vector<Operation> operations = {};  ///< as in RankState
     std::vector<TimedOperation> all = {};    ///< the oldest first
 };
 
-/// Reads the answer of dtrain's Python package (python/dtrain/_torch_records.py): JSON with "stacks",
-/// "dumps", each in the format of torch's flight recorder (version 2), and "waiting", the call that the main
-/// thread is in, where that says more than the dump. Pure.
+/// Reads the answer of dtrain's Python package (python/dtrain/_worker_answers.py): JSON with "stacks",
+/// "dumps", each in the format of torch's flight recorder (version 2; of Paddle's operations also with "root"
+/// and "reduction"), and "waiting", the call that the main thread is in, where that says more than the dump.
+/// Pure.
 /// @param now since 1970
 /// @returns nothing if the text is not of this form
 std::optional<TorchRecord> read_torch_record(std::string_view text, std::chrono::nanoseconds now);

@@ -62,20 +62,20 @@ std::vector<int> absent_from(const std::vector<RankState>& states, const RankSta
 
 /// Without records only stacks tell: those wait that are in a call of a communication library, for those that
 /// are not in the same one.
-std::vector<int> elsewhere(const std::vector<RankState>& states, const Operation& operation) {
+std::vector<int> elsewhere(const std::vector<RankState>& states, const Operation& operation, WaitsFor what) {
     std::vector<int> ranks;
     for (const auto& state : states) {
-        const auto other = blocking_operation(state);
+        const auto other = blocking_operation(state, what);
         if (!other || other->name != operation.name) ranks.push_back(state.rank);
     }
     return ranks;
 }
 
 std::vector<int> awaited(const std::vector<RankState>& states, const RankState& state,
-                         const Operation& operation) {
+                         const Operation& operation, WaitsFor what) {
     switch (operation.kind) {
         case OperationKind::collective:
-            return operation.number == 0 ? elsewhere(states, operation)
+            return operation.number == 0 ? elsewhere(states, operation, what)
                                          : absent_from(states, state, operation);
         case OperationKind::send:
         case OperationKind::receive:
@@ -115,7 +115,7 @@ std::optional<Operation> blocking_operation(const RankState& state, WaitsFor wha
     if (what == WaitsFor::begun)
         for (const auto& operation : state.operations)
             if (!operation.has_ended) return operation;
-    if (!state.groups.empty()) return std::nullopt;
+    if (!state.groups.empty() && what != WaitsFor::called) return std::nullopt;
     const auto call = waiting_call(state.stack);
     if (!call) return std::nullopt;
     return Operation{.name = call->name, .source = call->source};
@@ -125,7 +125,7 @@ std::vector<BlockedRank> blocked_ranks(const std::vector<RankState>& states, Wai
     std::vector<BlockedRank> blocked;
     for (const auto& state : states)
         if (auto operation = blocking_operation(state, what)) {
-            auto waits_for = awaited(states, state, *operation);
+            auto waits_for = awaited(states, state, *operation, what);
             operation->source = line_behind(operation->source, state.stack);
             blocked.push_back({state.rank, std::move(*operation), std::move(waits_for)});
         }

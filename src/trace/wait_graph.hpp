@@ -27,6 +27,7 @@ struct BlockedRank {
 enum class WaitsFor {
     waited,  ///< an operation that a thread waits in
     begun,   ///< an operation that goes on: the program polls
+    called,  ///< a call that its stack shows, and that it has not recorded, though it has recorded others
 };
 
 /// The operation in which a rank waits the longest, as its log has it or, without one, its stack.

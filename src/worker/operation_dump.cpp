@@ -49,8 +49,8 @@ void append_torch_operations(const std::map<pid_t, trace::TorchRecord>& records,
     std::string out;
     for (const auto& [pid, record] : records)
         if (!record.all.empty())
-            out += fmt::format("process {}, as torch has recorded it, at {}:\n{}", pid, time_now(),
-                               trace::operation_listing(record.all));
+            out += fmt::format("process {}, as {} has recorded it, at {}:\n{}", pid, record.recorder,
+                               time_now(), trace::operation_listing(record.all));
     if (out.empty()) return;
     const auto before = read_file(file).value_or("");
     try {

@@ -239,7 +239,8 @@ std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
     for (;;) {
         std::vector<pid_t> children;
         for (const auto pid : processes)
-            if (const auto stat = stat_of(pid); stat && stat->parent == deepest) children.push_back(pid);
+            if (const auto stat = stat_of(pid); stat && stat->parent == deepest && !is_in_state(pid, 'Z'))
+                children.push_back(pid);
         if (children.size() != 1) break;
         deepest = children.front();
     }

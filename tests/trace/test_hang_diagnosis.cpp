@@ -223,6 +223,27 @@ TEST(HangDiagnosis, ReadsStacksWhereNothingIsRecorded) {
     EXPECT_EQ(differs.culprit, "rank 3 on node0 is in broadcast at train.py:40, where the others are not");
 }
 
+TEST(HangDiagnosis, ReadsStacksWhereNoneOfWhatRanksHaveRecordedGoesOn) {
+    std::vector<RankState> states;
+    for (int number = 0; number < 3; ++number) {
+        states.push_back(rank(number, {all_reduce(16)}));
+        states.back().stack = {"monitored_barrier (torch/distributed/distributed_c10d.py:2806)",
+                               "barrier (torch/distributed/distributed_c10d.py:4800)", "step (train.py:90)"};
+    }
+    states.push_back(waiting_for_rank_2(Activity::sleeps)[2]);
+    states.back().rank = 3;
+    const auto found = diagnose_hang(states);
+    EXPECT_EQ(found.cause, Cause::absent);
+    EXPECT_THAT(found.culprits, ElementsAre(3));
+    EXPECT_EQ(found.line(),
+              "rank 3 on node1 is not in barrier at train.py:90: it sleeps in load (train.py:80), after "
+              "all_reduce 16 (float32 x 1024, sum) of dp at train.py:88; ranks [0-2] wait in it");
+    states[0].operations.push_back(waits_in(all_reduce(17)));
+    states[0].groups.front().last_number = 17;
+    const auto recorded = diagnose_hang(states);
+    EXPECT_THAT(recorded.culprits, ElementsAre(1, 2, 3)) << "what is recorded is sure";
+}
+
 TEST(HangDiagnosis, TakesStacksInMessagesForThoseThatDoNotCome) {
     const auto in = [](const std::string& call) {
         return std::vector{call + " (torch/distributed/distributed_c10d.py:2806)",

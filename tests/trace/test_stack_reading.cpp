@@ -109,6 +109,10 @@ TEST(StackReading, KnowsWhatWaits) {
     EXPECT_EQ(waiting_call({"_engine_run_backward (torch/autograd/graph.py:1113)",
                             "backward (torch/_tensor.py:700)", "<module> (train.py:12)"}),
               (WaitingCall{.name = "_engine_run_backward", .source = "train.py:12"}));
+    EXPECT_EQ(waiting_call(
+                  {"monkey_patch_tensor.<locals>.backward (paddle/base/dygraph/tensor_patch_methods.py:357)",
+                   "__impl__ (paddle/base/framework.py:600)", "step (train.py:12)"}),
+              (WaitingCall{.name = "backward", .source = "train.py:12"}));
     EXPECT_EQ(waiting_call({"rendezvous (torch/distributed/rendezvous.py:3)",
                             "init_process_group (torch/distributed/distributed_c10d.py:1700)",
                             "wrapper (torch/distributed/c10d_logger.py:83)", "<module> (train.py:7)"}),

@@ -180,6 +180,21 @@ TEST(TorchRecord, KeepsTheLastOfEachGroupAndWhatGoesOn) {
     EXPECT_EQ(record.groups.at(0).last_number, 100U);
 }
 
+TEST(TorchRecord, HasRootsAndReductionsWhereTheyAreRecorded) {
+    auto text = answer({{.title = "gloo:broadcast"}, {.title = "gloo:all_reduce", .number = 2}});
+    const std::string first = R"("profiling_name": "gloo:broadcast")";
+    text.insert(text.find(first), R"("root": 2, )");
+    const std::string second = R"("profiling_name": "gloo:all_reduce")";
+    text.insert(text.find(second), R"("reduction": "max", )");
+    const auto record = record_of(text);
+    ASSERT_THAT(record.operations, SizeIs(2));
+    EXPECT_EQ(to_text(record.operations[0]), "broadcast 1 (bfloat16 x 8, root 2) of default_pg");
+    EXPECT_EQ(to_text(record.operations[1]), "all_reduce 2 (bfloat16 x 8, max) of default_pg");
+    EXPECT_EQ(record.recorder, "torch");
+    text.insert(1, R"("recorder": "dtrain", )");
+    EXPECT_EQ(record_of(text).recorder, "dtrain");
+}
+
 TEST(TorchRecord, DamagedOnesAreNone) {
     const std::string whole = of_gloo;
     for (std::size_t size = 0; size < whole.size(); ++size)
