@@ -63,6 +63,8 @@ dtrain = dtrain._torch_records:answer_worker
 [torch.distributed.backends]
 dtrain = dtrain.torch:register
 """
+# Beside the package: by them it comes before Paddle.
+HOOKS = ("dtrain_paddle_hook.py", "dtrain_paddle_hook.pth")
 
 
 def tag():
@@ -154,6 +156,8 @@ def write_wheel(folder, tree):
         for path in sorted((ROOT / "python/dtrain").rglob("*")):
             if path.suffix in (".py", ".typed"):
                 add(path.relative_to(ROOT / "python").as_posix(), path.read_bytes())
+        for name_of_hook in HOOKS:
+            add(name_of_hook, (ROOT / "python" / name_of_hook).read_bytes())
         for path in sorted(tree.rglob("*")):
             if path.is_file():
                 add(f"dtrain/tree/{path.relative_to(tree).as_posix()}", path.read_bytes(), path.stat().st_mode & 0o755)

@@ -56,6 +56,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_ERROR_FILE", by_programs, "a file of each rank, set by dtrain-worker", "File in which a program leaves why its rank fails, as JSON, for the report of dtrain-launch."},
     Row{"DTRAIN_OPERATION_LOG", by_programs, "a folder of each rank, set by dtrain-worker", "Folder in which each process of a rank records its last operations, for reports of hangs."},
     Row{"DTRAIN_TORCH_RECORDS", by_programs, "1", "0: a rank whose program uses torch does not tell dtrain-worker what torch has recorded of its operations."},
+    Row{"DTRAIN_PADDLE_RECORDS", by_programs, "1", "0: a rank whose program uses Paddle on gloo records nothing of its operations."},
     Row{"DTRAIN_LAUNCH", read, "beside libdtrain, else in PATH", "dtrain-launch, for dtrain::spawn()."},
     Row{"DTRAIN_LIBRARY", by_programs, "the wheel's, else what the system finds", "libdtrain.so that Python's dtrain loads."},
     Row{"DTRAIN_LOG_DIR", read, "log", "Folder of workerlog.<rank> and endpoints.log."},

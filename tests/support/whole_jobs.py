@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
@@ -38,6 +39,8 @@ def epochs_trained(checkpoints):
 
 #: What the wheel says of itself: torch calls dtrain at the end of its import.
 ENTRY_POINTS = "[torch.backends]\ndtrain = dtrain._torch_records:answer_worker\n"
+#: Python reads .pth only in its own folders, and in those that it is told of.
+SITE = "import os, site\nsite.addsitedir(os.path.dirname(__file__))\n"
 
 
 def as_installed(folder):
@@ -45,6 +48,8 @@ def as_installed(folder):
     info = folder / "dtrain-0.dist-info"
     info.mkdir(parents=True)
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    (folder / "sitecustomize.py").write_text(SITE)
+    shutil.copy(ROOT / "python/dtrain_paddle_hook.pth", folder)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dtrain\nVersion: 0\n")
     return os.pathsep.join([str(folder), str(ROOT / "python")])
 
