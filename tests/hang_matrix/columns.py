@@ -86,6 +86,15 @@ OF_TORCH_RECORDS = {
     "receive_any": ("recv from any rank", r"\(.*?\)"),
     "send": (r"send to rank \d", r"\(.*?\)"),
 }
+#: What dtrain records of Paddle's calls.
+OF_PADDLE_RECORDS = {
+    **OF_TORCH_RECORDS,
+    "sum": ("all_reduce", r"\(float32 x 1000, sum\)"),
+    "broadcast": ("broadcast", r"\(float32 x 1000, root 0\)"),
+    "reduce": ("reduce", r"\(float32 x 1000, sum, root 0\)"),
+    "make_group": ("new_group", "", "group of ranks 0-2"),
+    "backward": ("backward", ""),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +111,7 @@ class Column:
     limit: float = 2.0  # seconds, of --hang-timeout
     lacks: str = "has not called"
     ranks: int = 3
-    is_installed: bool = False  # dtrain is, as by pip: torch tells what it has recorded
+    is_installed: bool = False  # dtrain is, as by pip: what torch has recorded is told, and Paddle's operations are recorded
 
     def pattern(self, name):
         """What is said of an operation."""
@@ -153,6 +162,16 @@ def columns(mpi_program, torch_python, paddle_python):
             "gloo_stacks": Column("gloo_stacks", "torch, gloo by stacks", script("on_torch.py", python), ("gloo",), limit=3,
                                   operations=OF_TORCH_STACKS, source=r"on_torch.py:\d+", lacks="(is not in|has not called)"),
         }
+
+    def of_paddle(python):
+        return {
+            "paddle": Column("paddle", "Paddle, gloo", script("on_paddle.py", python), limit=3, operations=OF_PADDLE_RECORDS,
+                             group="default_pg", other_groups=r"group \d+", source=r"on_paddle.py:\d+",
+                             lacks="(is not in|has not called)", is_installed=True),
+            "paddle_stacks": Column("paddle_stacks", "Paddle, gloo by stacks", script("on_paddle.py", python), limit=3,
+                                    operations=OF_TORCH_STACKS, source=r"on_paddle.py:\d+", lacks="(is not in|has not called)"),
+        }
+
     return {
         "native": Column("native", "native job", ("job.toml",), operations={"barrier": (r"[a-z_]+ \d+", r"\(.*?\)")},
                          group="ranks 0-1", ranks=2),
@@ -166,6 +185,5 @@ def columns(mpi_program, torch_python, paddle_python):
         "mpi4py": Column("mpi4py", "mpi4py", script("on_mpi4py.py", PYTHON), options=("--trace-mpi",), operations=OF_MPI, group="MPI_COMM_WORLD",
                          other_groups=r"MPI_COMM_WORLD/\d[@/\d]*", source=r"(?:\S+\.so\+0x[0-9a-f]+|(?:on_mpi4py|play).py:\d+)"),
         **(of_torch(torch_python) if torch_python else {}),
-        **({"paddle": Column("paddle", "Paddle, gloo", script("on_paddle.py", paddle_python), limit=3, operations=OF_TORCH_STACKS,
-                             source=r"on_paddle.py:\d+", lacks="(is not in|has not called)")} if paddle_python else {}),
+        **(of_paddle(paddle_python) if paddle_python else {}),
     }

@@ -12,16 +12,19 @@ What is said is a regular expression in which these stand for what the program's
 """
 import dataclasses
 
-EVERYWHERE = "dtrain", "nccl", "mpi", "mpi4py", "torch_dtrain", "torch_gloo", "gloo_stacks", "paddle"
+EVERYWHERE = "dtrain", "nccl", "mpi", "mpi4py", "torch_dtrain", "torch_gloo", "gloo_stacks", "paddle", "paddle_stacks"
 OF_PYTHON = tuple(name for name in EVERYWHERE if name not in ("nccl", "mpi"))
 OF_MPI = "mpi", "mpi4py"
 OF_TORCH = "torch_dtrain", "torch_gloo", "gloo_stacks"
+OF_PADDLE = "paddle", "paddle_stacks"
+#: Paddle receives from a rank that is named, and its request is not one that waits.
+BUT_PADDLE = tuple(name for name in EVERYWHERE if name not in OF_PADDLE)
 #: It plays nothing by itself: what stops it comes from outside.
 NATIVE = "native",
 #: Whose operations are known: without that a rank that computes is not taken for one that hangs.
 RECORDED = "dtrain", "nccl", "mpi", "mpi4py", "torch_dtrain"
 #: Where ranks are known by their stacks alone.
-OF_STACKS = "gloo_stacks", "paddle"
+OF_STACKS = "gloo_stacks", "paddle_stacks"
 
 LATE = "<2> <lacks> <barrier>: it "
 #: Whether it will call the other one later nobody can know yet.
@@ -90,7 +93,7 @@ KINDS = [
     Kind("next_batch", "waits for data of a thread that waits", "等一个在等待的线程的数据", LATE + "sleeps in next_batch ",
          columns=OF_PYTHON),
     Kind("loader_process", "waits for a process of the DataLoader", "等 DataLoader 的进程", LATE + "loads data in ",
-         columns=(*OF_TORCH, "paddle")),
+         columns=OF_TORCH + OF_PADDLE),
     Kind("handler", "in a handler of a signal that does not return", "在不返回的信号处理函数里", LATE + "sleeps in "),
     Kind("flag", "spins on a flag that nobody sets", "自旋等没人设的标志", LATE + "computes in (blocked::)?flag ", columns=RECORDED, limits=4),
     Kind("interpreter_lock", "C code that holds Python's lock", "持有 Python 锁的 C 代码", LATE + "sleeps in interpreter_lock ",
@@ -121,7 +124,7 @@ KINDS = [
          said_by_stacks="<2> is in <make_group>, where the others are not",
          # It begins with a barrier, which is the one that the others call.
          except_in={"dtrain": r"<2> has not called <broadcast>: it \w+ in Ranks.make_group .*, after <barrier>",
-                    "nccl": "<2> skipped <any_barrier>: it called <make_group>",
+                    "nccl": "<2> skipped <any_barrier>: it called <make_group>", "paddle": "<2> skipped <any_barrier>: it called <make_group>",
                     "torch_dtrain": LATE + r"\w+ in Ranks.make_group ", "torch_gloo": LATE + r"\w+ in Ranks.make_group "}),
     Kind("other_group", "calls it in another group", "在别的组里调用", "<1> skipped <any_barrier>: it called <pair_barrier>", culprits=(1,),
          said_by_stacks="<1> is in <barrier>, where the others are not"),
@@ -131,12 +134,12 @@ KINDS = [
     Kind("receives", "waits for a message that nobody sends", "等没人发的消息", "<2> waits in <receive>, where it called <barrier> before",
          said_by_stacks=in_another("receive")),
     Kind("receives_from_any", "the same from any rank", "同上，来自任意 rank", "<2> waits in <receive_any>, where it called <barrier> before",
-         said_by_stacks=in_another("receive"), columns=EVERYWHERE[:-1], refused_in=("nccl",)),
+         said_by_stacks=in_another("receive"), columns=BUT_PADDLE, refused_in=("nccl",)),
     Kind("sends", "sends what nobody receives", "发送没人接收的消息", "<2> waits in <send>, where it called <barrier> before",
          said_by_stacks=in_another("send")),
     Kind("waits_for_request", "waits for a request that nobody serves", "等没人应答的请求",
          "<2> waits in <irecv>, where it called <barrier> before", said_by_stacks=LATE + r"sleeps in Ranks.wait_for_request",
-         columns=EVERYWHERE[:-1],  # Paddle's request is not one that waits
+         columns=BUT_PADDLE,
          except_in={"torch_gloo": LATE + r"sleeps in Ranks.wait_for_request"}),  # torch does not record it
     Kind("waits_in_thread", "the same in a thread that the main one waits for", "同上，在主线程所等的线程里",
          "<2> waits in <receive>, where it called <barrier> before", columns=("dtrain", "nccl", "mpi")),
@@ -170,7 +173,8 @@ KINDS = [
     Kind("waits_for_key", "waits for a key of the store that nobody sets", "等 store 里没人设的键", "<2> <lacks> <barrier>: it sleeps",
          columns=OF_TORCH),
     Kind("does_not_reduce_gradients", "skips a backward pass (DistributedDataParallel)", "漏掉一次反向传播（DistributedDataParallel）",
-         "<2> (skipped|called|<lacks>|is in <barrier>)", columns=OF_TORCH, refused_in=OF_DTRAIN),
+         "<2> (skipped|called|<lacks>|is in <barrier>)", columns=OF_TORCH + OF_PADDLE, refused_in=OF_DTRAIN,
+         except_in={"paddle": r"<2> called <any_barrier> where ranks \[0,1\] called <backward>"}),
 ]
 
 

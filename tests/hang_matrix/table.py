@@ -9,8 +9,10 @@ from whole_jobs import ROOT
 
 BEGIN, END = "<!-- Of tests/hang_matrix/matrix -->", "<!-- End -->"
 HEADS = {"native": "native job", "dtrain": "dtrain's communicator", "nccl": "NCCL stand-in", "mpi": "C++ with MPI", "mpi4py": "mpi4py",
-         "torch_dtrain": "torch, dtrain", "torch_gloo": "torch, gloo", "gloo_stacks": "torch, gloo by stacks", "paddle": "Paddle, gloo"}
-CHINESE_HEADS = {**HEADS, "native": "原生作业", "dtrain": "dtrain 的通信器", "nccl": "NCCL 替身", "mpi": "C++ 与 MPI", "gloo_stacks": "torch，gloo，仅凭栈"}
+         "torch_dtrain": "torch, dtrain", "torch_gloo": "torch, gloo", "gloo_stacks": "torch, gloo by stacks", "paddle": "Paddle, gloo",
+         "paddle_stacks": "Paddle, gloo by stacks"}
+CHINESE_HEADS = {**HEADS, "native": "原生作业", "dtrain": "dtrain 的通信器", "nccl": "NCCL 替身", "mpi": "C++ 与 MPI", "gloo_stacks": "torch，gloo，仅凭栈",
+                 "paddle_stacks": "Paddle，gloo，仅凭栈"}
 PAGES = {ROOT / "docs/hangs.md": ("kind", HEADS, "text", "itself", "no"),
          ROOT / "docs/zh/hangs.md": ("种类", CHINESE_HEADS, "chinese", "自报", "否")}
 

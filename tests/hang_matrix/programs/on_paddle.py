@@ -62,14 +62,24 @@ class Ranks:
         dist.irecv(self.some, 0).wait()
 
     def alone(self):
-        return {"loader_process": self.load}
+        return {"loader_process": self.load, "does_not_reduce_gradients": self.no_backward}
 
     def others(self):
-        return {}
+        return {"does_not_reduce_gradients": self.backward}
 
     def load(self):
         for _ in paddle.io.DataLoader(Stuck(), num_workers=1):
             pass
+
+    def no_backward(self):
+        """The model skips this batch: its gradients are not summed."""
+        self.backward(skips=True)
+
+    def backward(self, skips=False):
+        model = paddle.DataParallel(paddle.nn.Linear(10, 10))
+        loss = model(paddle.ones([1, 10])).sum()
+        if not skips:
+            loss.backward()
 
 
 play.play(Ranks())
