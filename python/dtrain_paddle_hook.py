@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """When a program imports paddle.distributed, dtrain records from then on what it calls there.
 
-dtrain_paddle_hook.pth calls install() when Python starts, in programs that dtrain-worker has started; so this module imports nothing of dtrain
-before Paddle is there."""
+dtrain_paddle_hook.pth calls install() when Python starts, in programs that dtrain-worker has started; so this module imports nothing,
+neither of dtrain nor of Python's library, before Paddle is there."""
 from __future__ import annotations
 
 import sys
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import Any, Optional
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any, Optional
 
 _MODULE = "paddle.distributed"
 
 
-class _Loader(Loader):
+class _Loader:
     """Loads as the one that it stands for, which the module has as its own."""
 
     def __init__(self, loader: Any):
@@ -38,7 +40,7 @@ class _Loader(Loader):
             pass
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
         if fullname != _MODULE:
             return None
@@ -53,7 +55,7 @@ class _Finder(MetaPathFinder):
 
     def remove(self) -> None:
         if self in sys.meta_path:
-            sys.meta_path.remove(self)
+            sys.meta_path.remove(self)  # type: ignore[arg-type]
 
 
 _FINDER = _Finder()
@@ -61,4 +63,4 @@ _FINDER = _Finder()
 
 def install() -> None:
     if _MODULE not in sys.modules and _FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, _FINDER)
+        sys.meta_path.insert(0, _FINDER)  # type: ignore[arg-type]

@@ -207,6 +207,8 @@ def start(kind, column, folder, limit, tools, mark):
     python_path = as_installed(folder / "site") if column.is_installed else ROOT / "python"
     env = clean_environment(PYTHONPATH=python_path, DTRAIN_LIBRARY=BUILD / "src/libdtrain.so", CUDA_VISIBLE_DEVICES="",
                             OMP_NUM_THREADS=1, PATH=path, PYTHONDONTWRITEBYTECODE=1, **{name: value})
+    if not column.is_installed:  # nor where it is, indeed
+        env["DTRAIN_PADDLE_RECORDS"] = "0"
     command = [LAUNCH, "--quiet", "--nproc_per_node", column.ranks, "--grace", 1, "--hang-timeout", limit, "--report", "report.json",
                *column.options, *column.program, *(() if column.name == "native" else (kind.name, *column.after))]
     if kind.held_by == "link":
