@@ -4,6 +4,7 @@
 to; tests/compat has Paddle itself.
 
 Oracle: what the programs call on the stand-in."""
+import importlib.util
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 
 import pytest
 
@@ -365,7 +367,10 @@ core.ProcessGroup.waits_in = All()
     assert job.left_behind() == []
 
 
-def test_the_wheel_has_what_comes_before_paddle():
-    text = (ROOT / "python/wheel_backend.py").read_text()
-    for name in ("dtrain_paddle_hook.py", "dtrain_paddle_hook.pth"):
-        assert name in text and (ROOT / "python" / name).exists()
+def test_the_wheel_has_what_comes_before_paddle(tmp_path):
+    spec = importlib.util.spec_from_file_location("wheel_backend", ROOT / "python/wheel_backend.py")
+    backend = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(backend)
+    with zipfile.ZipFile(tmp_path / backend.write_wheel(tmp_path, tmp_path / "tree")) as wheel:
+        for name in ("dtrain_paddle_hook.py", "dtrain_paddle_hook.pth"):
+            assert wheel.read(name) == (ROOT / "python" / name).read_bytes()
