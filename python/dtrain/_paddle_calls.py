@@ -94,13 +94,12 @@ def _record_new_group(*modules: ModuleType) -> None:
     @functools.wraps(call)
     def new_group(ranks: Any = None, backend: Any = None, *arguments: Any, **named: Any) -> Any:
         sequence = _sequence_of_new(ranks, backend)
-        if sequence is None:
-            return call(ranks, backend, *arguments, **named)
-        operation = records.begin(sequence, "new_group")
+        operation = None if sequence is None else records.begin(sequence, "new_group")
         try:
             return call(ranks, backend, *arguments, **named)
         finally:
-            records.end(operation)
+            if operation is not None:
+                records.end(operation)
 
     for module in modules:
         module.new_group = new_group  # type: ignore[attr-defined]

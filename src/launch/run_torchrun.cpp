@@ -40,7 +40,7 @@ int run_torchrun(const std::vector<std::string>& arguments, const Environment& e
     const std::filesystem::path own_logs = temporary_directory(environment) / ("dtrain-run." + run_id);
     const int status =
         run_job(torchrun::launch_options(parsed.options,
-                                         {.cpus = static_cast<int>(CpuSet::of_this_thread().count()),
+                                         {.cpus = CpuSet::of_this_thread().count(),
                                           .random_id = run_id,
                                           .python = environment.get_or("PYTHON_EXEC", "python3"),
                                           .temporary_folder = own_logs.string()},

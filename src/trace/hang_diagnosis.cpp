@@ -64,9 +64,8 @@ bool some_is_recorded(const std::vector<RankState>& states) {
 
 class Diagnosis {
   public:
-    explicit Diagnosis(const std::vector<RankState>& states)
-        : states_(states), blocked_(blocked_ranks(states)) {
-        for (const auto what : {WaitsFor::begun, WaitsFor::called})
+    explicit Diagnosis(const std::vector<RankState>& states) : states_(states) {
+        for (const auto what : {WaitsFor::waited, WaitsFor::begun, WaitsFor::called})
             if (blocked_.empty()) blocked_ = blocked_ranks(states, what);
         if (some_is_recorded(states)) return;
         nccl_ = nccl_waits(states);

@@ -239,7 +239,7 @@ std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
     for (;;) {
         std::vector<pid_t> children;
         for (const auto pid : processes)
-            if (const auto stat = stat_of(pid); stat && stat->parent == deepest && !is_in_state(pid, 'Z'))
+            if (const auto stat = stat_of(pid); stat && stat->parent == deepest && !stat->ended)
                 children.push_back(pid);
         if (children.size() != 1) break;
         deepest = children.front();
