@@ -51,6 +51,7 @@ constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is repe
 constexpr int reporting_ranks = 256;             // their reports are a millisecond apart
 constexpr int max_states = 4;                    // mpirun may break a line in two
 constexpr int poll_log_ms = 100;                 // polling interval if inotify is unavailable
+constexpr std::chrono::milliseconds signals_apart{200};  // of one sender to all processes of a busy machine
 
 /// Minimum of limits for poll(), where -1 means no limit.
 int earliest(std::initializer_list<int> limits) {
@@ -292,8 +293,9 @@ class Supervisor {
                 cannot_execute_ = guard_event->error;
                 break;
             case GuardEvent::Kind::ended:
-                ended_ = ExitStatus::of_wait(guard_event->wait_status);
                 ended_us_ = now_us();
+                await_own_signal(ExitStatus::of_wait(guard_event->wait_status));
+                ended_ = ExitStatus::of_wait(guard_event->wait_status);
                 slow_end_.begin(grace_, Clock::now());
                 report_use_of_gpus();
                 note_xids();
@@ -306,6 +308,16 @@ class Supervisor {
                     job_.report(failure());  // at once: ending its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) notify_others_once();
                 break;
+        }
+    }
+
+    /// Slurm ends a job by a signal to each of its processes in turn, and the program may be before the
+    /// worker.
+    void await_own_signal(const ExitStatus& end_of_program) {
+        const auto until = Clock::now() + signals_apart;
+        while (end_of_program.shell_status() == 128 + SIGTERM && !stop_signal_ && Clock::now() < until) {
+            commands_.wait(std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()));
+            take_commands();
         }
     }
 

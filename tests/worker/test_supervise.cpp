@@ -491,6 +491,20 @@ TEST_F(Supervise, StopSignalsAreWhatTheProgramGets) {
     }
 }
 
+/// As Slurm ends a job: by a signal to each process in turn.
+TEST_F(Supervise, AStopSignalMayReachTheProgramFirst) {
+    const std::string signal_the_worker_next =
+        "worker=$(cut -d' ' -f4 /proc/$PPID/stat); trap '' TERM; "
+        "(while kill -0 $$; do :; done; kill $worker) & trap - TERM; ";
+    for (const auto* end : {"kill -TERM $$", "exit 143"}) {
+        start("exec 2>/dev/null; " + signal_the_worker_next + end, {.under_launcher = true});
+        expect_started();
+        const auto event = next_event();
+        EXPECT_EQ(event.kind, EventKind::stopped) << cluster::to_sentence(event);
+        EXPECT_EQ(exit_status(), 128 + SIGTERM);
+    }
+}
+
 TEST_F(Supervise, OtherSignalsArePassedOn) {
     start("trap 'echo one' USR1; trap 'echo two; exit 5' USR2; echo ready; while :; do sleep 0.02; done");
     expect_started();
