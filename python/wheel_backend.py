@@ -111,9 +111,9 @@ def build_tree(build, tree, options=()):
 def copy_tree(installed, tree, libdir="lib"):
     """What the package has of an installed prefix."""
     for part in PARTS:
-        place = installed / (libdir if part == "lib" else part)
-        for path in sorted(place.rglob("*")):
-            name = f"{part}/{path.relative_to(place).as_posix()}"
+        folder = installed / (libdir if part == "lib" else part)
+        for path in sorted(folder.rglob("*")):
+            name = f"{part}/{path.relative_to(folder).as_posix()}"
             if path.is_dir() or LEFT_OUT.search(name):
                 continue
             (tree / name).parent.mkdir(parents=True, exist_ok=True)

@@ -46,12 +46,12 @@ def calling_line() -> Optional[Tuple[CodeType, int]]:
 
 def note_source(native: Any) -> None:
     """Says which line of the program calls the caller of this function; of none, nothing."""
-    place = calling_line()
-    if place is None or place == _of_thread.last:
+    caller = calling_line()
+    if caller is None or caller == _of_thread.last:
         return
-    line = (place[0].co_filename, place[1])
+    line = (caller[0].co_filename, caller[1])
     text = _texts.get(line)
     if text is None:
         text = _texts[line] = f"{os.path.basename(line[0])}:{line[1]}".encode()
     native.note_source(text)
-    _of_thread.last = place
+    _of_thread.last = caller

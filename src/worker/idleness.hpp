@@ -27,7 +27,7 @@ struct Activity {
 
 /// Decides from samples whether a rank does nothing that others could wait for: for the whole of its limit it
 /// printed nothing and ended no operation, and
-/// - used less than 1% of one core, and waited for a core for less than a quarter of the time (else the node
+/// - used less than 2% of one core, and waited for a core for less than a quarter of the time (else the node
 ///   has too much to do), and read and wrote less than 1 MiB/s (else it may load data, or write a
 ///   checkpoint); or
 /// - waited in one operation, however busily, or

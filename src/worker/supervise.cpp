@@ -47,10 +47,10 @@ using cluster::Command;
 using cluster::Event;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds repeat_after{1};  // an unanswered report is repeated
-constexpr int reporting_ranks = 256;             // their reports are a millisecond apart
-constexpr int max_states = 4;                    // mpirun may break a line in two
-constexpr int poll_log_ms = 100;                 // polling interval if inotify is unavailable
+constexpr std::chrono::seconds repeat_after{1};          // an unanswered report is repeated
+constexpr int reporting_ranks = 256;                     // their reports are a millisecond apart
+constexpr int max_states = 4;                            // mpirun may break a line in two
+constexpr int poll_log_ms = 100;                         // polling interval if inotify is unavailable
 constexpr std::chrono::milliseconds signals_apart{200};  // of one sender to all processes of a busy machine
 
 /// Minimum of limits for poll(), where -1 means no limit.

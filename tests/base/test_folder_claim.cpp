@@ -57,16 +57,16 @@ TEST(TemporaryFolders, LinksAreNotFollowed) {
     EXPECT_TRUE(fs::exists(left / "session"));
 }
 
-TEST(TemporaryPlace, IsTheFirstThatIsNamed) {
+TEST(TemporaryDirectory, IsTheFirstThatIsNamed) {
     const tests::TemporaryFolder folder;
-    const auto place = folder.path().string();
+    const auto path = folder.path().string();
     EXPECT_EQ(temporary_directory({}), "/tmp");
     EXPECT_EQ(temporary_directory({{"TMPDIR", ""}}), "/tmp");
-    EXPECT_EQ(temporary_directory({{"TMPDIR", place}, {"TMP", "/no"}}), place);
-    EXPECT_EQ(temporary_directory({{"TEMP", place}}), place);
+    EXPECT_EQ(temporary_directory({{"TMPDIR", path}, {"TMP", "/no"}}), path);
+    EXPECT_EQ(temporary_directory({{"TEMP", path}}), path);
 }
 
-TEST(TemporaryPlace, ThatCannotBeUsedIsNamedWithItsVariable) {
+TEST(TemporaryDirectory, ThatCannotBeUsedIsNamedWithItsVariable) {
     const tests::TemporaryFolder folder;
     const auto refused = [](const std::string& value, const std::string& reason) {
         EXPECT_THAT(

@@ -54,13 +54,13 @@ class Leftovers : public testing::Test {
         tests::write_bytes(folder_ / "probe", "");
         if (is_in_use(folder_ / "probe"))
             GTEST_SKIP() << "the file system of " << folder_.path() << " does not tell who has a file open";
-        fs::create_directory(places_.temporary);
-        fs::create_directory(places_.shared_memory);
+        fs::create_directory(folders_.temporary);
+        fs::create_directory(folders_.shared_memory);
     }
 
     /// A session of mpirun, as after kill -9.
     fs::path session(const std::string& name) const {
-        const auto path = places_.temporary / fmt::format("ompi.node1.{}", ::geteuid()) / name;
+        const auto path = folders_.temporary / fmt::format("ompi.node1.{}", ::geteuid()) / name;
         fs::create_directories(path / "pmix_dstor_ds21_7");
         tests::write_bytes(path / "contact.txt", "x");
         tests::write_bytes(path / "pmix_dstor_ds21_7/initial-pmix_shared-segment-0", "x");
@@ -68,7 +68,7 @@ class Leftovers : public testing::Test {
     }
 
     const tests::TemporaryFolder folder_;
-    const LeftoverFolders places_{
+    const LeftoverFolders folders_{
         .temporary = folder_ / "tmp", .shared_memory = folder_ / "shm", .host = "node1.site"};
 };
 
@@ -91,27 +91,27 @@ TEST_F(Leftovers, AFileIsInUseWhileItIsOpenOrMapped) {
 }
 
 TEST_F(Leftovers, SharedMemoryGoesUnlessItIsMapped) {
-    const auto living = places_.shared_memory / "vader_segment.node1.0.1f690001.0";
+    const auto living = folders_.shared_memory / "vader_segment.node1.0.1f690001.0";
     const MappedFile mapped(living);
-    const auto other = places_.shared_memory / "psm3_shm.1";
+    const auto other = folders_.shared_memory / "psm3_shm.1";
     for (const char* dead : {"vader_segment.node1.0.2f690001.0", "sm_segment.node1.0.2f690001.0",
                              "dtrain-messages-1-2", "dtrain-letters-1-2"})
-        tests::write_bytes(places_.shared_memory / dead, "x");
+        tests::write_bytes(folders_.shared_memory / dead, "x");
     tests::write_bytes(other, "x");
-    EXPECT_EQ(remove_leftovers(places_), 4);
+    EXPECT_EQ(remove_leftovers(folders_), 4);
     EXPECT_TRUE(fs::exists(living));
     EXPECT_TRUE(fs::exists(other)) << "not a name that dtrain knows";
 }
 
 TEST_F(Leftovers, WhatOtherUsersHaveStays) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root gives files to others";
-    const auto memory = places_.shared_memory / "vader_segment.node1.0.2f690001.0";
+    const auto memory = folders_.shared_memory / "vader_segment.node1.0.2f690001.0";
     tests::write_bytes(memory, "x");
     const auto of_other = session("jf.30701");
     const auto own = session("jf.30702");
     constexpr uid_t other = 65534;
     for (const auto& theirs : {memory, of_other}) ASSERT_EQ(::lchown(theirs.c_str(), other, other), 0);
-    EXPECT_EQ(remove_leftovers(places_), 1);
+    EXPECT_EQ(remove_leftovers(folders_), 1);
     EXPECT_TRUE(fs::exists(memory));
     EXPECT_TRUE(fs::exists(of_other));
     EXPECT_FALSE(fs::exists(own));
@@ -126,7 +126,7 @@ TEST_F(Leftovers, SessionsGoUnlessAProcessHasThem) {
     const auto starting = session("jf.1");
     fs::remove_all(starting / "pmix_dstor_ds21_7");
     const auto of_others = session("ompi5");
-    EXPECT_EQ(remove_leftovers(places_), 2);
+    EXPECT_EQ(remove_leftovers(folders_), 2);
     EXPECT_FALSE(fs::exists(dead));
     EXPECT_FALSE(fs::exists(dead_daemon));
     for (const auto& kept : {held, own, starting, of_others}) EXPECT_TRUE(fs::exists(kept)) << kept;
@@ -137,10 +137,10 @@ TEST_F(Leftovers, TheirFolderGoesWithTheLastSession) {
     const auto folder = first.parent_path();
     {
         const MappedFile mapped(second / "hwloc.sm");
-        EXPECT_EQ(remove_leftovers(places_), 1);
+        EXPECT_EQ(remove_leftovers(folders_), 1);
         EXPECT_TRUE(fs::exists(folder));
     }
-    EXPECT_EQ(remove_leftovers(places_), 1);
+    EXPECT_EQ(remove_leftovers(folders_), 1);
     EXPECT_FALSE(fs::exists(folder));
 }
 
@@ -149,34 +149,34 @@ TEST_F(Leftovers, WhatIsLeftOfTheSessionOfOneMpirunGoes) {
     const auto empty = session(fmt::format("pid.{}", ended));
     for (const auto& entry : fs::directory_iterator(empty)) fs::remove_all(entry);
     const auto living = session(fmt::format("pid.{}", ::getpid()));
-    EXPECT_EQ(remove_leftovers(places_), 0) << "it may be one that starts";
-    remove_session(places_, ::getpid());
-    remove_session(places_, ended);
+    EXPECT_EQ(remove_leftovers(folders_), 0) << "it may be one that starts";
+    remove_session(folders_, ::getpid());
+    remove_session(folders_, ended);
     EXPECT_FALSE(fs::exists(empty));
     EXPECT_TRUE(fs::exists(living));
     fs::remove_all(living);
     fs::create_directory(empty);
-    remove_session(places_, ended);
+    remove_session(folders_, ended);
     EXPECT_FALSE(fs::exists(empty.parent_path()));
 }
 
 TEST_F(Leftovers, SessionsOfOtherHostsStay) {
     const auto there = session("jf.7");
-    EXPECT_EQ(remove_leftovers(
-                  {.temporary = places_.temporary, .shared_memory = places_.shared_memory, .host = "node2"}),
-              0);
+    auto of_other_host = folders_;
+    of_other_host.host = "node2";
+    EXPECT_EQ(remove_leftovers(of_other_host), 0);
     EXPECT_TRUE(fs::exists(there));
 }
 
 TEST_F(Leftovers, FoldersOfLaunchersGoWithThem) {
-    const TemporaryFolder living(places_.temporary);
+    const TemporaryFolder living(folders_.temporary);
     const pid_t child = ::fork();
     if (child == 0) {
-        new TemporaryFolder(places_.temporary);
+        new TemporaryFolder(folders_.temporary);
         ::_exit(0);
     }
     ::waitpid(child, nullptr, 0);
-    EXPECT_EQ(remove_leftovers(places_), 1);
+    EXPECT_EQ(remove_leftovers(folders_), 1);
     EXPECT_TRUE(fs::exists(living.path()));
 }
 

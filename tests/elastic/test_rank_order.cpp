@@ -87,10 +87,10 @@ class Life {
         EXPECT_EQ(order_.size(), std::min(alive_.size(), static_cast<std::size_t>(max)));
         EXPECT_EQ(chosen.size(), order_.size()) << "each once";
         EXPECT_TRUE(std::includes(there.begin(), there.end(), chosen.begin(), chosen.end()));
-        for (std::size_t place = 0; place < before.size(); ++place) {
-            if (!there.contains(before[place])) continue;
-            if (place < order_.size()) {
-                EXPECT_EQ(order_[place], before[place]) << "a survivor moved though its place is there";
+        for (std::size_t rank = 0; rank < before.size(); ++rank) {
+            if (!there.contains(before[rank])) continue;
+            if (rank < order_.size()) {
+                EXPECT_EQ(order_[rank], before[rank]) << "a survivor moved though its rank is there";
             }
         }
         const auto is_newcomer = [&](const std::string& name) {

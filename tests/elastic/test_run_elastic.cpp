@@ -302,12 +302,12 @@ TEST_F(RunElastic, AReplacementTakesThePlaceOfAKilledNode) {
         const auto before = shared_.starts().size();
         wait_for_starts(before + 1);
         auto order = shared_.starts().back();
-        const auto place = suffix == "coordinator" ? 0U : 1U;
-        signal_node(order[place], SIGKILL);
-        EXPECT_EQ(wait_for(order[place]), 128 + SIGKILL);
+        const auto rank = suffix == "coordinator" ? 0U : 1U;
+        signal_node(order[rank], SIGKILL);
+        EXPECT_EQ(wait_for(order[rank]), 128 + SIGKILL);
         start_node("new" + suffix);
         wait_for_starts(before + 2);
-        order[place] = "new" + suffix;
+        order[rank] = "new" + suffix;
         EXPECT_EQ(shared_.starts().back(), order);
         shared_.end_programs(0);
         for (const auto& node : order) EXPECT_EQ(wait_for(node), 0) << node;
@@ -503,9 +503,9 @@ TEST_F(RunElastic, NodesComeAndGoTwentyTimes) {
     for (std::size_t start = 1; start < starts.size(); ++start) {
         const auto& before = starts[start - 1];
         const auto& after = starts[start];
-        for (std::size_t place = 0; place < std::min(before.size(), after.size()); ++place)
-            if (std::find(after.begin(), after.end(), before[place]) != after.end()) {
-                EXPECT_EQ(after[place], before[place]) << "start " << start << " moved a survivor";
+        for (std::size_t rank = 0; rank < std::min(before.size(), after.size()); ++rank)
+            if (std::find(after.begin(), after.end(), before[rank]) != after.end()) {
+                EXPECT_EQ(after[rank], before[rank]) << "start " << start << " moved a survivor";
             }
     }
 }

@@ -21,7 +21,7 @@ using Counts = std::vector<int>;
 
 constexpr ProcessIds processes{4711, 4700};
 
-struct Place {
+struct Rank {
     int rank;
     int local_rank;
     int local_size;
@@ -35,7 +35,7 @@ struct CapturedJob {
     int nodes;
     HostNames hosts;
     Counts ranks_of_node;
-    std::vector<Place> places;
+    std::vector<Rank> expected;
 };
 
 void PrintTo(const CapturedJob& job, std::ostream* out) {
@@ -43,9 +43,9 @@ void PrintTo(const CapturedJob& job, std::ostream* out) {
 }
 
 const Counts unknown;
-const std::vector<Place> two_on_one{{0, 0, 2, 0}, {1, 1, 2, 0}};
-const std::vector<Place> two_on_each_of_two{{0, 0, 2, 0}, {1, 1, 2, 0}, {2, 0, 2, 1}, {3, 1, 2, 1}};
-const std::vector<Place> three_one_one{{0, 0, 3, 0}, {1, 1, 3, 0}, {2, 2, 3, 0}, {3, 0, 1, 1}, {4, 0, 1, 2}};
+const std::vector<Rank> two_on_one{{0, 0, 2, 0}, {1, 1, 2, 0}};
+const std::vector<Rank> two_on_each_of_two{{0, 0, 2, 0}, {1, 1, 2, 0}, {2, 0, 2, 1}, {3, 1, 2, 1}};
+const std::vector<Rank> three_one_one{{0, 0, 3, 0}, {1, 1, 3, 0}, {2, 2, 3, 0}, {3, 0, 1, 1}, {4, 0, 1, 2}};
 const HostNames n123{"n01", "n02", "n03"};
 
 const std::vector<CapturedJob> captured_jobs{
@@ -83,17 +83,17 @@ class Captured : public testing::TestWithParam<CapturedJob> {};
 TEST_P(Captured, EveryRankKnowsItsPlace) {
     const auto& job = GetParam();
     const auto ranks = captured_environments().at(job.name);
-    ASSERT_EQ(ranks.size(), job.places.size());
-    for (const auto& place : job.places) {
-        SCOPED_TRACE(place.rank);
-        const auto identity = identify(ranks.at(place.rank), processes);
+    ASSERT_EQ(ranks.size(), job.expected.size());
+    for (const auto& known : job.expected) {
+        SCOPED_TRACE(known.rank);
+        const auto identity = identify(ranks.at(known.rank), processes);
         EXPECT_EQ(identity.launcher, job.launcher);
-        EXPECT_EQ(identity.rank, place.rank);
+        EXPECT_EQ(identity.rank, known.rank);
         // One capture holds a part of its ranks: the step was stopped while it started.
         EXPECT_EQ(identity.size, std::string(job.name) == "slurm_pmix" ? 5 : static_cast<int>(ranks.size()));
-        EXPECT_EQ(identity.local_rank, place.local_rank);
-        EXPECT_EQ(identity.local_size, place.local_size);
-        EXPECT_EQ(identity.node_rank, place.node_rank);
+        EXPECT_EQ(identity.local_rank, known.local_rank);
+        EXPECT_EQ(identity.local_size, known.local_size);
+        EXPECT_EQ(identity.node_rank, known.node_rank);
         EXPECT_EQ(identity.nodes, job.nodes);
         EXPECT_EQ(identity.hosts, job.hosts);
         EXPECT_EQ(identity.ranks_of_node, job.ranks_of_node);
@@ -108,13 +108,13 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Captured, testing::ValuesIn(captured_jobs),
 
 TEST(Identity, RoundRobinUnderSlurmIsNotTakenForBlocks) {
     const auto ranks = captured_environments().at("slurm_cyclic");
-    const std::vector<Place> places{{0, 0, 3, 0}, {1, 0, 1, 1}, {2, 0, 1, 2}, {3, 1, 3, 0}, {4, 2, 3, 0}};
-    for (const auto& place : places) {
-        SCOPED_TRACE(place.rank);
-        const auto identity = identify(ranks.at(place.rank));
-        EXPECT_EQ(identity.local_rank, place.local_rank);
-        EXPECT_EQ(identity.local_size, place.local_size);
-        EXPECT_EQ(identity.node_rank, place.node_rank);
+    const std::vector<Rank> expected{{0, 0, 3, 0}, {1, 0, 1, 1}, {2, 0, 1, 2}, {3, 1, 3, 0}, {4, 2, 3, 0}};
+    for (const auto& known : expected) {
+        SCOPED_TRACE(known.rank);
+        const auto identity = identify(ranks.at(known.rank));
+        EXPECT_EQ(identity.local_rank, known.local_rank);
+        EXPECT_EQ(identity.local_size, known.local_size);
+        EXPECT_EQ(identity.node_rank, known.node_rank);
         EXPECT_EQ(identity.hosts, n123);
         EXPECT_EQ(identity.ranks_of_node, unknown);
     }
@@ -312,11 +312,11 @@ Identity on_node(int rank, int size, int local_rank, int local_size) {
 TEST(WithHosts, PbsNodefileFilledInOrder) {
     const auto nodes = parse_hostfile("a\na\na\nb\nb\nc\n");
     // Every rank of 5 on slots 3, 2, 1: mpirun fills a, then b.
-    const std::vector<Place> places{{0, 0, 3, 0}, {1, 1, 3, 0}, {2, 2, 3, 0}, {3, 0, 2, 1}, {4, 1, 2, 1}};
-    for (const auto& place : places) {
-        SCOPED_TRACE(place.rank);
-        const auto identity = with_hosts(on_node(place.rank, 5, place.local_rank, place.local_size), nodes);
-        EXPECT_EQ(identity.node_rank, place.node_rank);
+    const std::vector<Rank> expected{{0, 0, 3, 0}, {1, 1, 3, 0}, {2, 2, 3, 0}, {3, 0, 2, 1}, {4, 1, 2, 1}};
+    for (const auto& known : expected) {
+        SCOPED_TRACE(known.rank);
+        const auto identity = with_hosts(on_node(known.rank, 5, known.local_rank, known.local_size), nodes);
+        EXPECT_EQ(identity.node_rank, known.node_rank);
         EXPECT_EQ(identity.nodes, 2);
         EXPECT_EQ(identity.hosts, (HostNames{"a", "b"}));
         EXPECT_EQ(identity.ranks_of_node, (Counts{3, 2}));

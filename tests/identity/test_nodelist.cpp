@@ -181,9 +181,9 @@ TEST(Nodelist, BrokenListsNeverCrash) {
     int refused = 0;
     for (int i = 0; i < 2000; ++i) {
         auto text = composer.compose().list;
-        const auto place = static_cast<std::size_t>(composer.pick(0, static_cast<int>(text.size()) - 1));
-        const bool is_bracket = text[place] == '[' || text[place] == ']';
-        text.erase(place, 1);
+        const auto position = static_cast<std::size_t>(composer.pick(0, static_cast<int>(text.size()) - 1));
+        const bool is_bracket = text[position] == '[' || text[position] == ']';
+        text.erase(position, 1);
         try {
             for (const auto& name : expand_nodelist(text)) {
                 ASSERT_FALSE(name.empty()) << text;

@@ -175,9 +175,9 @@ def computed(parameters, number_of, table, log):
     logits = x[:, 0]
     loss = numpy.mean(numpy.logaddexp(0, logits) - labels * logits)
     _, ranks, tied = numpy.unique(logits, return_inverse=True, return_counts=True)
-    places = (numpy.cumsum(tied) - (tied - 1) / 2)[ranks]  # of the rows in the order of the logits, ties in the middle
+    positions = (numpy.cumsum(tied) - (tied - 1) / 2)[ranks]  # of the rows in the order of the logits, ties in the middle
     positives = labels.sum()
-    return loss, (places[labels == 1].sum() - positives * (positives + 1) / 2) / (positives * (len(labels) - positives))
+    return loss, (positions[labels == 1].sum() - positives * (positives + 1) / 2) / (positives * (len(labels) - positives))
 
 
 def test_numpy_computes_the_same_metrics_from_the_checkpoint(native, tmp_path, clicks):

@@ -183,9 +183,9 @@ def script_of(blocks, folder):
     for number, block in enumerate(blocks):
         stand_ins = folder / f"stand-ins-{number}"
         for name in block.named("stand-ins"):
-            place = folder if "/" in name else stand_ins
+            parent = folder if "/" in name else stand_ins
             values = f"ROOT={shlex.quote(str(ROOT))}\nMACHINE={shlex.quote(str(MACHINE))}\nLAUNCH={shlex.quote(str(LAUNCH))}\n"
-            executable(place / name, values + KNOWN + STAND_IN.get(name, ""))
+            executable(parent / name, values + KNOWN + STAND_IN.get(name, ""))
         text += f"PATH={stand_ins}:{programs}:/usr/bin:/bin\n"
         for command in commands_of(block).replace("\\\n", " ").splitlines():
             text += f"echo '{block}>>>' {shlex.quote(command)}\n{command}\n"

@@ -67,7 +67,7 @@ def write(path, text):
 
 
 def flowers():
-    return "width,length,kind\n" + "".join(f"{kind}.{place},{place},{kind}\n" for place in range(40) for kind in range(3))
+    return "width,length,kind\n" + "".join(f"{kind}.{number},{number},{kind}\n" for number in range(40) for kind in range(3))
 
 
 def clicks_by_name():

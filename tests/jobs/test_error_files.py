@@ -82,14 +82,14 @@ def test_a_program_that_goes_on_and_ends_well_has_not_failed(job):
     assert report["outcome"] == "done" and "ValueError" not in done.stderr
 
 
-@pytest.mark.parametrize("place, reason", [
+@pytest.mark.parametrize("makes_it, reason", [
     ("os.mkfifo(path)", "it is a FIFO, not a regular file"),
     ("os.symlink('/etc/passwd', path)", "it is a symbolic link, which is not followed here"),
     ("os.truncate(open(path, 'w').name, 1 << 40)", f"it has {1 << 40} bytes, more than {1 << 20}"),
     ("open(path, 'w').write('{\"message\": {\"mess')", "it has neither dtrain's form nor that of torch's @record"),
 ])
-def test_what_is_in_its_place_is_named_and_does_no_harm(job, place, reason):
-    report, done = failed_with(job, f"path = os.environ['DTRAIN_ERROR_FILE']\n{place}\nos._exit(5)", ranks=1, status=5)
+def test_what_is_in_its_place_is_named_and_does_no_harm(job, makes_it, reason):
+    report, done = failed_with(job, f"path = os.environ['DTRAIN_ERROR_FILE']\n{makes_it}\nos._exit(5)", ranks=1, status=5)
     assert report["cause"]["hints"] == [f"its error file cannot be read: {reason}"]
     assert (report["cause"]["exception"], report["cause"]["error"]) == (None, None)
 

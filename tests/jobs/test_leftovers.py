@@ -38,15 +38,15 @@ def sessions(folder):
 
 
 @pytest.fixture
-def places(job):
+def own_folders(job):
     temporary, records = job.folder / "tmp", job.folder / "records"
     temporary.mkdir()
     return {"TMPDIR": temporary, "DTRAIN_JOBS_DIR": records}
 
 
-def start(job, places, name, *argv):
+def start(job, own_folders, name, *argv):
     child = job.start(*argv, LAUNCH, "--nproc_per_node", 2, "--no-banner", "--log_dir", name, "--job_id", name, PYTHON, "a.py",
-                      env=places)
+                      env=own_folders)
     logs = [job.folder / name / f"workerlog.{rank}" for rank in (0, 1)]
     job.wait_until(lambda: all(log.exists() and "up" in log.read_text() for log in logs))
     return child
@@ -61,15 +61,15 @@ def kill_all(job, living=()):
     job.wait_until(lambda: set(processes_with(job.mark)) <= set(living))
 
 
-def test_the_next_start_removes_what_dead_jobs_have_left_and_leaves_the_living_alone(job, places):
+def test_the_next_start_removes_what_dead_jobs_have_left_and_leaves_the_living_alone(job, own_folders):
     pytest.importorskip("mpi4py")
     job.script("a.py", TRAINS)
-    temporary, records = places["TMPDIR"], places["DTRAIN_JOBS_DIR"]
-    living = start(job, places, "living")
+    temporary, records = own_folders["TMPDIR"], own_folders["DTRAIN_JOBS_DIR"]
+    living = start(job, own_folders, "living")
     of_living = set(processes_with(job.mark))
     segments_of_living, folders_of_living = segments_of(of_living), set(temporary.iterdir())
     sessions_of_living, records_of_living = sessions(temporary), set(records.iterdir())
-    dead = start(job, places, "dead")
+    dead = start(job, own_folders, "dead")
     of_dead = segments_of(set(processes_with(job.mark)) - of_living)
     kill_all(job, of_living)
     dead.communicate()
@@ -78,14 +78,14 @@ def test_the_next_start_removes_what_dead_jobs_have_left_and_leaves_the_living_a
     assert sessions(temporary) > sessions_of_living
     assert set(records.iterdir()) > records_of_living
 
-    done = job.launch("--no-banner", "/bin/true", env=places)
+    done = job.launch("--no-banner", "/bin/true", env=own_folders)
     assert done.returncode == 0, done.stderr
     assert there(of_dead) == set()
     assert there(segments_of_living) == segments_of_living
     assert set(temporary.iterdir()) == folders_of_living
     assert sessions(temporary) == sessions_of_living
     assert set(records.iterdir()) == records_of_living
-    status = job.run(LAUNCH, "status", env=places)
+    status = job.run(LAUNCH, "status", env=own_folders)
     assert "living" in status.stdout and "dead" not in status.stdout and "running" in status.stdout, status.stdout + status.stderr
     assert living.poll() is None and set(processes_with(job.mark)) >= of_living
     living.terminate()
@@ -93,22 +93,22 @@ def test_the_next_start_removes_what_dead_jobs_have_left_and_leaves_the_living_a
     assert set(temporary.glob("dtrain.*")) == set() and set(records.iterdir()) == set()
 
 
-def test_a_worker_sweeps_its_node_too(job, places):
+def test_a_worker_sweeps_its_node_too(job, own_folders):
     pytest.importorskip("mpi4py")
     job.script("a.py", TRAINS)
-    start(job, places, "dead")
+    start(job, own_folders, "dead")
     left = segments_of(processes_with(job.mark))
     kill_all(job)
-    assert left and list(places["TMPDIR"].glob("dtrain.*"))
-    done = job.mpirun(1, WORKER, "--", "true", env=places)
+    assert left and list(own_folders["TMPDIR"].glob("dtrain.*"))
+    done = job.mpirun(1, WORKER, "--", "true", env=own_folders)
     assert done.returncode == 0, done.stderr
-    assert there(left) == set() and list(places["TMPDIR"].glob("dtrain.*")) == []
+    assert there(left) == set() and list(own_folders["TMPDIR"].glob("dtrain.*")) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="acting as two users needs root")
-def test_what_other_users_have_stays(job, places):
+def test_what_other_users_have_stays(job, own_folders):
     """Another user's folder is left although its owner is dead, and although root may remove it."""
-    folder = places["TMPDIR"] / "dtrain.others"
+    folder = own_folders["TMPDIR"] / "dtrain.others"
     segment = pathlib.Path("/dev/shm/vader_segment.others.54321.1.0")
     folder.mkdir()
     (folder / ".owner").touch()
@@ -116,7 +116,7 @@ def test_what_other_users_have_stays(job, places):
     try:
         for path in (folder, folder / ".owner", segment):
             os.chown(path, 54321, 54321)
-        assert job.launch("--no-banner", "/bin/true", env=places).returncode == 0
+        assert job.launch("--no-banner", "/bin/true", env=own_folders).returncode == 0
         assert (folder / ".owner").exists() and segment.exists()
     finally:
         segment.unlink()
@@ -128,10 +128,10 @@ def test_what_other_users_have_stays(job, places):
 def test_a_bad_tmpdir_is_named_in_one_line(job, command, value, reason):
     job.script("a.txt", "")
     (job.folder / ("x" * 120)).mkdir()
-    place = value if value.startswith("/") else f"{job.folder}/{value}"
-    done = job.launch(*command, env={"TMPDIR": place})
+    tmpdir = value if value.startswith("/") else f"{job.folder}/{value}"
+    done = job.launch(*command, env={"TMPDIR": tmpdir})
     assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith(f"dtrain-launch: TMPDIR={place}: ") and reason in done.stderr
+    assert done.stderr.startswith(f"dtrain-launch: TMPDIR={tmpdir}: ") and reason in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 and done.stdout == ""
     assert not (job.folder / "log").exists()
 
@@ -141,15 +141,15 @@ def test_a_plan_needs_no_tmpdir(job):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_longest_tmpdir_holds_a_job_that_answers(job, places):
+def test_the_longest_tmpdir_holds_a_job_that_answers(job, own_folders):
     """85 letters, and the sockets below it can be asked."""
     base = pathlib.Path("/var/tmp") / f"dtrain-test.{os.getpid()}"
-    place = base / ("x" * (85 - len(str(base)) - 1))
-    place.mkdir(parents=True)
+    tmpdir = base / ("x" * (85 - len(str(base)) - 1))
+    tmpdir.mkdir(parents=True)
     try:
         job.script("a.py", "print('up', flush=True)\nimport time\ntime.sleep(1000)\n")
-        child = start(job, {**places, "TMPDIR": place}, "long")
-        status = job.run(LAUNCH, "status", "long", env=places)
+        child = start(job, {**own_folders, "TMPDIR": tmpdir}, "long")
+        status = job.run(LAUNCH, "status", "long", env=own_folders)
         assert status.returncode == 0 and "running" in status.stdout, status.stdout + status.stderr
         child.terminate()
         child.communicate(timeout=30)

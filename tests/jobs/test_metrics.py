@@ -237,7 +237,7 @@ def test_the_page_shows_what_the_lines_say(tmp_path, trained):
         assert chart in page.sections["curves"]
     for name in ("train_loss", "train_accuracy", "test_accuracy"):
         assert f"{lines[-2][name]:.4g} " in page.sections["curves"]
-    assert [place["rank"] for place in page.run["places"]] == [0, 1]
+    assert [location["rank"] for location in page.run["places"]] == [0, 1]
     assert [times["rank"] for times in page.run["times"]] == [0, 1]
 
 
@@ -346,7 +346,7 @@ def test_jobs_with_servers_tell_of_their_trainers(native, tmp_path, clicks):
     assert "AUC" in page.sections["curves"] and len(page.run["places"]) == 2
     assert len([line for line in lines_of(tmp_path / "m.jsonl") if line["event"] == "epoch"]) == 2
     # MPI's ranks, as in what the job says of failures: rank 0 is the server.
-    assert [place["rank"] for place in page.run["places"]] == [times["rank"] for times in page.run["times"]] == [1, 2]
+    assert [location["rank"] for location in page.run["places"]] == [times["rank"] for times in page.run["times"]] == [1, 2]
     assert all(times["wait"] is None and times["communicate"] > 0 for times in page.run["times"])
     assert "wait [s]" not in page.sections["phases"] and "Communicate: also waiting" in page.sections["phases"]
 

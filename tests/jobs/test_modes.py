@@ -16,7 +16,7 @@ import pytest
 from free_ports import free_ports
 
 # Finds its place as Paddle's role makers do, dies where they would, and writes down all it was told.
-PLACE = """
+FINDS_ITSELF = """
 import json, os, sys
 env = dict(os.environ)
 role = env.get("TRAINING_ROLE", "TRAINER")
@@ -38,7 +38,7 @@ print(role, index, flush=True)
 """
 
 # The job ends with its workers: they wait for the others.
-TOGETHER = PLACE + """
+TOGETHER = FINDS_ITSELF + """
 import time
 others = [f"{role}.{index}.json" for role, variable in lists.items() if role != "TRAINER"
           for index in range(len(env[variable].split(",")) if env.get(variable) else 0)]
@@ -46,7 +46,7 @@ while role == "TRAINER" and not all(os.path.exists(name) for name in others): ti
 """
 
 # Becomes what `lives` says for its role.
-LIVES = PLACE + """
+LIVES = FINDS_ITSELF + """
 import signal, time
 def for_ever(ignoring=False):
     if ignoring: signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -77,8 +77,8 @@ def check(env, expected):
 
 
 def run_collective(job, *options, env=None, ranks=2):
-    job.script("place.py", PLACE)
-    done = job.launch(*options, "place.py", env=env)
+    job.script("finds.py", FINDS_ITSELF)
+    done = job.launch(*options, "finds.py", env=env)
     assert done.returncode == 0, done.stderr
     assert job.left_behind() == []
     return done, [told(job, "TRAINER", rank) for rank in range(ranks)]
@@ -173,8 +173,8 @@ PADDLE_TRAINER_ID                         0
 
 
 def test_the_console_greets_each_role(job):
-    job.script("place.py", TOGETHER)
-    done = job.launch("--server_num", 2, "--worker_num", 1, "--heter_worker_num", 1, "place.py")
+    job.script("finds.py", TOGETHER)
+    done = job.launch("--server_num", 2, "--worker_num", 1, "--heter_worker_num", 1, "finds.py")
     assert done.returncode == 0, done.stderr
     said = [line.partition("] ")[2] for line in done.stderr.splitlines() if line.startswith("INFO ")]
     greeting = "Local {} start {} processes. First process distributed environment info (Only For Debug):"
@@ -237,8 +237,8 @@ def test_rpc(job):
 
 
 def run_servers(job, *options, servers, workers, heter=0, env=None):
-    job.script("place.py", TOGETHER)
-    done = job.launch(*options, "place.py", env=env)
+    job.script("finds.py", TOGETHER)
+    done = job.launch(*options, "finds.py", env=env)
     assert done.returncode == 0, done.stderr
     assert job.left_behind() == []
     envs = {"PSERVER": [told(job, "PSERVER", i) for i in range(servers)],
@@ -443,16 +443,16 @@ def taken_port():
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_a_port_that_is_taken_is_named_with_its_holder_before_anything_starts(job, options, remedy):
     """The advice names the option that the port stands in; a port that follows from others is --start_port's."""
-    job.script("place.py", PLACE)
+    job.script("finds.py", FINDS_ITSELF)
     with taken_port() as holder:
         taken = holder.getsockname()[1]
         numbers = {"taken": taken, "before": taken - 1, "free": free_ports(1)[0]}
-        done = job.launch(*(option.format(**numbers) for option in options), "place.py")
+        done = job.launch(*(option.format(**numbers) for option in options), "finds.py")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("dtrain-launch: ") and done.stderr.count("\n") == 1, done.stderr
     assert f"TCP port {taken} " in done.stderr and f"held by pid {os.getpid()} (" in done.stderr
     assert done.stderr.endswith(f"; choose another {remedy}\n"), done.stderr
-    assert sorted(path.name for path in job.folder.iterdir()) == ["place.py"]
+    assert sorted(path.name for path in job.folder.iterdir()) == ["finds.py"]
 
 
 def test_on_paddle_cloud_a_process_of_a_ps_job_runs_once_with_the_platforms_variables(job):

@@ -123,12 +123,12 @@ def module(prefix, *command):
 def test_lmod_loads_and_unloads_it(prefix, tmp_path):
     if not LMOD.exists():
         pytest.skip("Lmod is not installed (Debian: lmod)")
-    place = tmp_path / "dtrain"  # the prefix has spaces, which a MODULEPATH cannot have
-    place.symlink_to(prefix)
-    loaded = module(place, "load dtrain", "command -v dtrain-launch fleetrun", "dtrain-launch --version",
+    link = tmp_path / "dtrain"  # the prefix has spaces, which a MODULEPATH cannot have
+    link.symlink_to(prefix)
+    loaded = module(link, "load dtrain", "command -v dtrain-launch fleetrun", "dtrain-launch --version",
                     "pkg-config --variable=prefix dtrain", "unload dtrain", "command -v dtrain-launch || echo gone")
     paths = loaded.stdout.splitlines()
-    assert paths[:2] == [f"{place}/bin/dtrain-launch", f"{place}/bin/fleetrun"], loaded.stderr
+    assert paths[:2] == [f"{link}/bin/dtrain-launch", f"{link}/bin/fleetrun"], loaded.stderr
     assert re.search(r"\d+\.\d+\.\d+", paths[2])
     assert Path(paths[3]).resolve() == prefix
     assert paths[-1] == "gone"
@@ -550,15 +550,15 @@ def bare_debian(tmp_path_factory):
 
 def test_a_job_runs_on_a_bare_debian(made_packages, bare_debian):
     assert bare_debian("command -v c++ gcc mpirun || true").stdout == ""
-    place = bare_debian.root / "root"
+    home_of_root = bare_debian.root / "root"
     for deb in [*made_packages.glob("dtrain_*.deb"), *made_packages.glob("libdtrain0_*.deb")]:
-        shutil.copy(deb, place)
+        shutil.copy(deb, home_of_root)
     installed = bare_debian("apt-get update -qq; apt-get install -y -qq --no-install-recommends /root/*.deb")
     assert installed.returncode == 0, installed.stdout + installed.stderr
     assert bare_debian("command -v c++ gcc || true").stdout == ""
 
-    (place / "hello.sh").write_text('#!/bin/sh\necho "rank $PADDLE_TRAINER_ID of $PADDLE_TRAINERS_NUM"\n')
-    (place / "hello.sh").chmod(0o755)
+    (home_of_root / "hello.sh").write_text('#!/bin/sh\necho "rank $PADDLE_TRAINER_ID of $PADDLE_TRAINERS_NUM"\n')
+    (home_of_root / "hello.sh").chmod(0o755)
     launched = bare_debian("cd /root; dtrain-launch --nproc_per_node 2 hello.sh; cat log/workerlog.1")
     assert launched.returncode == 0, launched.stdout + launched.stderr
     assert "rank 0 of 2" in launched.stdout and "rank 1 of 2" in launched.stdout

@@ -53,7 +53,7 @@ def curves(page):
     return {chart.pop("title"): chart for chart in found}
 
 
-def place(page, part=0.5, chart=0):
+def screen_position(page, part=0.5, chart=0):
     """Where on the screen a part of a chart's width is."""
     return page.value(f"""(() => {{
         const svg = document.querySelectorAll('svg.chart')[{chart}], [left, right, top] = svg.dataset.frame.split(' ').map(Number);
@@ -64,7 +64,7 @@ def place(page, part=0.5, chart=0):
 
 
 def drag(page, first, last):
-    (x0, y), (x1, _) = place(page, first), place(page, last)
+    (x0, y), (x1, _) = screen_position(page, first), screen_position(page, last)
     page.mouse(("Moved", x0, y, 0), ("Pressed", x0, y, 1), ("Moved", (x0 + x1) / 2, y, 1), ("Moved", x1, y, 1), ("Released", x1, y, 1))
 
 
@@ -94,7 +94,7 @@ def choose(page, control, value):
 
 def read_at(page, part, chart=0):
     """What the legend and the line below a chart say with the pointer there."""
-    x, y = place(page, part, chart)
+    x, y = screen_position(page, part, chart)
     page.mouse(("Moved", x, y, 0))
     return page.value(f"""(() => {{
         const box = document.querySelectorAll('.curve')[{chart}];
@@ -142,7 +142,7 @@ def test_a_drag_zooms_all_curves_and_a_double_click_shows_all_again(trained, pag
     for chart in curves(page).values():
         assert len(chart["steps"]) > 1
         assert all(1 + 0.24 * 65 <= int(step) <= 1 + 0.76 * 65 for step in chart["steps"])  # there are 66
-    x, y = place(page)
+    x, y = screen_position(page)
     page.mouse(("Moved", x, y, 0), ("Pressed", x, y, 1), ("Released", x, y, 1), ("Pressed", x, y, 2), ("Released", x, y, 2))
     assert not is_zoomed(page) and curves(page) == before
     drag(page, 0.2, 0.4)
@@ -153,7 +153,7 @@ def test_a_drag_zooms_all_curves_and_a_double_click_shows_all_again(trained, pag
 def test_a_click_moves_nothing(trained, page):
     page.open(trained / "run.html")
     before = curves(page)
-    x, y = place(page)
+    x, y = screen_position(page)
     page.mouse(("Moved", x, y, 0), ("Pressed", x, y, 1), ("Released", x, y, 1))
     assert not is_zoomed(page) and curves(page) == before
 
@@ -162,7 +162,7 @@ def test_a_pointer_reads_the_values_of_its_step(trained, page):
     lines = {line["step"]: line for line in lines_of(trained / "m.jsonl") if line["event"] in ("step", "epoch")}
     page.open(trained / "run.html")
     last = page.value("[...document.querySelector('.legend').querySelectorAll('b')].map(b => b.textContent)")
-    x, y = place(page, (20 - 1) / (66 - 1))
+    x, y = screen_position(page, (20 - 1) / (66 - 1))
     page.mouse(("Moved", x, y, 0))
     assert page.value("document.querySelector('.reading').textContent") == "step 20"
     values = page.value("[...document.querySelector('.legend').querySelectorAll('b')].map(b => b.textContent)")
@@ -189,7 +189,7 @@ def test_gaps_and_starts_are_seen(trained, page, tmp_path):
     page.open(with_rows(trained, rows, tmp_path / "run.html"))
     line = curves(page)["Loss"]["lines"][0]
     assert [len(segment) for segment in line] == [1, 4, 2]
-    x, y = place(page, (5 - 1) / (6 - 1))
+    x, y = screen_position(page, (5 - 1) / (6 - 1))
     page.mouse(("Moved", x, y, 0))
     assert page.value("document.querySelector('.legend b').textContent") == "1.5"  # what the later start says
 
@@ -226,7 +226,7 @@ def test_smoothing_stays_through_zooms(trained, page, tmp_path):
     choose(page, ".smoothing", "0.9")
     before = read_at(page, (50 - 1) / 99)
     assert float(before[1].split()[0]) == pytest.approx(weighted_means(losses, 0.9)[49], rel=1e-3)
-    (x0, y), (x1, _) = place(page, (40 - 1) / 99), place(page, (60 - 1) / 99)
+    (x0, y), (x1, _) = screen_position(page, (40 - 1) / 99), screen_position(page, (60 - 1) / 99)
     page.mouse(("Moved", x0, y, 0), ("Pressed", x0, y, 1), ("Moved", x1, y, 1), ("Released", x1, y, 1))
     assert is_zoomed(page) and page.value("document.querySelector('.smoothing').value") == "0.9"
     assert len(losses_drawn(page)) == 2
@@ -267,7 +267,7 @@ def test_curves_by_time(trained, page, tmp_path):
 def test_a_long_run_is_zoomed_to_one_moment(trained, page, tmp_path):
     rows = [row(step, 9 if step == 54_321 else 1 + step % 7 / 100) for step in range(1, 100_001)]
     page.open(with_rows(trained, rows, tmp_path / "run.html"))
-    x, y = place(page)
+    x, y = screen_position(page)
     page.mouse(("Moved", x, y, 0), ("Pressed", x, y, 1), ("Moved", x + 2, y, 1), ("Released", x + 2, y, 1))
     assert not is_zoomed(page)  # a click is never quite still
     for _ in range(40):
@@ -286,7 +286,7 @@ def test_a_long_run_is_zoomed_to_one_moment(trained, page, tmp_path):
         middle = (54_321 - low) / (high - low)
         drag(page, max(0, middle - 0.15), min(1, middle + 0.15))
     assert high - low < 100
-    x, y = place(page, (54_321 - low) / (high - low))
+    x, y = screen_position(page, (54_321 - low) / (high - low))
     page.mouse(("Moved", x, y, 0))
     assert page.value("[document.querySelector('.reading').textContent, document.querySelector('.legend b').textContent]") == ["step 54,321", "9"]
 
@@ -294,13 +294,13 @@ def test_a_long_run_is_zoomed_to_one_moment(trained, page, tmp_path):
 def test_a_finger_zooms_too(trained, page):
     page.open(trained / "run.html", width=390)
     before = curves(page)
-    (first, y), (last, _) = place(page, 0.3), place(page, 0.7)
+    (first, y), (last, _) = screen_position(page, 0.3), screen_position(page, 0.7)
     page.touch(*[(first + (last - first) * part / 8, y) for part in range(9)])
     assert is_zoomed(page)
     assert all(1 + 0.29 * 65 <= int(step) <= 1 + 0.71 * 65 for chart in curves(page).values() for step in chart["steps"])
     page.value("document.querySelector('.whole').click()")
     assert curves(page) == before
-    page.touch(place(page, (44 - 1) / (66 - 1)))
+    page.touch(screen_position(page, (44 - 1) / (66 - 1)))
     assert page.value("document.querySelector('.reading').textContent") == "step 44"
 
 

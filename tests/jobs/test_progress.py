@@ -81,8 +81,8 @@ def test_a_line_changes_on_a_terminal_and_leaves_nothing(native, tmp_path, job, 
     assert status == 0, text
     shown = [LINE.fullmatch(part) for part in text.replace("\n", "\r").split("\r") if part.startswith("epoch ")]
     assert len(shown) >= 2 and all(shown), text
-    places = [(int(line[1]), int(line[3])) for line in shown]
-    assert places == sorted(set(places))
+    steps = [(int(line[1]), int(line[3])) for line in shown]
+    assert steps == sorted(set(steps))
     assert all(int(line[4]) == 20_000 // batch for line in shown)
     begin = time.monotonic()
     quiet = run(argv, tmp_path) if start == "alone" else mpirun({"mpirun": 2, "servers": 3}[start], [native, job], tmp_path)

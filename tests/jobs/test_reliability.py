@@ -48,8 +48,8 @@ MPI.COMM_WORLD.barrier()
 """
 
 
-class Place:
-    """Where one of them happens: a folder, and places of its own for all that a job may leave."""
+class Sandbox:
+    """Where one of them happens: a folder, and folders of its own for all that a job may leave."""
 
     def __init__(self, job, own):
         self.job, self.folder = job, job.folder
@@ -90,9 +90,9 @@ class Place:
 
 
 @pytest.fixture
-def place(job):
+def sandbox(job):
     own = pathlib.Path(tempfile.mkdtemp(prefix="dt."))  # sockets have short names
-    yield Place(job, own)
+    yield Sandbox(job, own)
     shutil.rmtree(own)
 
 
@@ -100,160 +100,160 @@ def in_rank_1(what):
     return f"if rank == 1: happens(); {what}"
 
 
-def segmentation_fault(place, request):
-    return place.end(place.together(2, in_rank_1("os.kill(os.getpid(), signal.SIGSEGV)")))
+def segmentation_fault(sandbox, request):
+    return sandbox.end(sandbox.together(2, in_rank_1("os.kill(os.getpid(), signal.SIGSEGV)")))
 
 
-def out_of_memory(place, request):
+def out_of_memory(sandbox, request):
     group = request.getfixturevalue("memory_cgroup")
     what = "held = []\nif rank == 1: happens()\nwhile rank == 1: held.append(b'x' * (1 << 20))"
-    return place.end(place.together(2, what, preexec_fn=group.enter), GROUP=group.folder.name)
+    return sandbox.end(sandbox.together(2, what, preexec_fn=group.enter), GROUP=group.folder.name)
 
 
-def exception(place, request):
-    return place.end(place.together(4, "if rank == 3: happens(); raise ValueError('no batch')"))
+def exception(sandbox, request):
+    return sandbox.end(sandbox.together(4, "if rank == 3: happens(); raise ValueError('no batch')"))
 
 
-def exit_0_with_mpi(place, request):
+def exit_0_with_mpi(sandbox, request):
     pytest.importorskip("mpi4py")
-    place.job.script("of_mpi.py", OF_MPI)
-    return place.end(place.start("--nproc_per_node", 3, PYTHON, "of_mpi.py"))
+    sandbox.job.script("of_mpi.py", OF_MPI)
+    return sandbox.end(sandbox.start("--nproc_per_node", 3, PYTHON, "of_mpi.py"))
 
 
-def exit_0_without_mpi(place, request):
-    return place.end(place.together(3, in_rank_1("sys.exit(0)"), "--hang-timeout", 2, env=without_debuggers(place.folder)))
+def exit_0_without_mpi(sandbox, request):
+    return sandbox.end(sandbox.together(3, in_rank_1("sys.exit(0)"), "--hang-timeout", 2, env=without_debuggers(sandbox.folder)))
 
 
-def endless_loop(place, request):
+def endless_loop(sandbox, request):
     begin = time.time()
-    child = place.start("--nproc_per_node", 2, BUILD / "tests/comm/early_end", "loops", env={"DTRAIN_COMM_TIMEOUT": 3})
-    return place.end(child, begin)
+    child = sandbox.start("--nproc_per_node", 2, BUILD / "tests/comm/early_end", "loops", env={"DTRAIN_COMM_TIMEOUT": 3})
+    return sandbox.end(child, begin)
 
 
-def stopped_in_dtrain(place, request):
+def stopped_in_dtrain(sandbox, request):
     begin = time.time()
-    child = place.start("--nproc_per_node", 2, BUILD / "tests/comm/early_end", "stopped", env={"DTRAIN_COMM_TIMEOUT": 3})
-    return place.end(child, begin)
+    child = sandbox.start("--nproc_per_node", 2, BUILD / "tests/comm/early_end", "stopped", env={"DTRAIN_COMM_TIMEOUT": 3})
+    return sandbox.end(child, begin)
 
 
-def sleep(place, request):
-    return place.end(place.together(2, "if rank == 1: happens()", "--hang-timeout", 2, env=without_debuggers(place.folder)))
+def sleep(sandbox, request):
+    return sandbox.end(sandbox.together(2, "if rank == 1: happens()", "--hang-timeout", 2, env=without_debuggers(sandbox.folder)))
 
 
-def stopped(place, request):
-    return place.end(place.together(2, in_rank_1("os.kill(os.getpid(), signal.SIGSTOP)"), "--hang-timeout", 2,
-                                    env=without_debuggers(place.folder)))
+def stopped(sandbox, request):
+    return sandbox.end(sandbox.together(2, in_rank_1("os.kill(os.getpid(), signal.SIGSTOP)"), "--hang-timeout", 2,
+                                        env=without_debuggers(sandbox.folder)))
 
 
-def launcher_killed(place, request):
-    child = place.together(2, "pass")
-    place.are_up(2)
+def launcher_killed(sandbox, request):
+    child = sandbox.together(2, "pass")
+    sandbox.are_up(2)
     child.kill()
     since = time.time()
     child.communicate(timeout=TIMEOUT)
-    assert place.job.left_behind() == []
+    assert sandbox.job.left_behind() == []
     seconds = time.time() - since
-    told = place.job.run(LAUNCH, "status", env=place.environment)
+    told = sandbox.job.run(LAUNCH, "status", env=sandbox.environment)
     line = next(line for line in told.stdout.splitlines() if " is lost" in line)
-    place.job.run(LAUNCH, "--no-banner", "/bin/true", env=place.environment)  # the next start
-    return Seen(128 - child.returncode, line, seconds, place.values | {"JOB": child.pid})
+    sandbox.job.run(LAUNCH, "--no-banner", "/bin/true", env=sandbox.environment)  # the next start
+    return Seen(128 - child.returncode, line, seconds, sandbox.values | {"JOB": child.pid})
 
 
-def missing_program(place, request):
-    return place.refused("--nproc_per_node", 2, "./nothere", "--epochs", 3)
+def missing_program(sandbox, request):
+    return sandbox.refused("--nproc_per_node", 2, "./nothere", "--epochs", 3)
 
 
 @contextlib.contextmanager
-def small_disk(place, size):
+def small_disk(sandbox, size):
     """Words before a command that give it a disk of so many bytes at full/."""
-    folder = place.folder / "full"
+    folder = sandbox.folder / "full"
     folder.mkdir()
     yield [*own_mounts(), "sh", "-c", f'mount -t tmpfs -o size={size} none "$0" && exec "$@"', folder]
 
 
-def full_disk(place, request):
-    with small_disk(place, "128k") as before:
-        place.job.script("prints.py", "open('happened', 'w').close()\n" + PRINTS)
-        return place.end(place.start("--log_dir", "full/log", "prints.py", before=before))
+def full_disk(sandbox, request):
+    with small_disk(sandbox, "128k") as before:
+        sandbox.job.script("prints.py", "open('happened', 'w').close()\n" + PRINTS)
+        return sandbox.end(sandbox.start("--log_dir", "full/log", "prints.py", before=before))
 
 
-def disk_that_was_full(place, request):
-    with small_disk(place, "16k") as before:
+def disk_that_was_full(sandbox, request):
+    with small_disk(sandbox, "16k") as before:
         fill = ["sh", "-c", 'dd if=/dev/zero of=full/filler bs=4k >/dev/null 2>&1; exec "$@"', "sh"]
-        return place.refused("--log_dir", "full", "/bin/true", before=[*before, *fill])
+        return sandbox.refused("--log_dir", "full", "/bin/true", before=[*before, *fill])
 
 
-def one_log_folder(place, request):
-    first = place.together(1, "pass")
-    place.are_up(1)
+def one_log_folder(sandbox, request):
+    first = sandbox.together(1, "pass")
+    sandbox.are_up(1)
     begin = time.time()
-    seen = place.end(place.start("/bin/true"), begin)
+    seen = sandbox.end(sandbox.start("/bin/true"), begin)
     first.terminate()
     first.communicate(timeout=TIMEOUT)
     return seen
 
 
-def taken_port(place, request):
+def taken_port(sandbox, request):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        return place.refused("--nproc_per_node", 1, "--start_port", port, "train.py", PORT=port)
+        return sandbox.refused("--nproc_per_node", 1, "--start_port", port, "train.py", PORT=port)
 
 
-def no_libmpi(place, request):
+def no_libmpi(sandbox, request):
     """The folder of libraries without it, by an overlay in a mount namespace."""
     libraries = pathlib.Path("/usr/lib/x86_64-linux-gnu")
     if not (libraries / "libmpi.so.40").exists():
         pytest.skip(f"libmpi is not in {libraries}")
-    layers = place.folder / "layers"
+    layers = sandbox.folder / "layers"
     remove = ('mount -t tmpfs none "$0" && mkdir "$0/upper" "$0/work" && '
               f'mount -t overlay -o "lowerdir={libraries},upperdir=$0/upper,workdir=$0/work" none {libraries} && '
               f'rm {libraries}/libmpi.so.40 && exec "$@"')
     layers.mkdir()
     before = [*own_mounts(), "sh", "-c", remove, layers]
-    if (probe := place.job.run(*before, "true")).returncode != 0:
+    if (probe := sandbox.job.run(*before, "true")).returncode != 0:
         pytest.skip(f"this machine has no overlay file system: {probe.stderr}")
-    place.job.script("job.toml", NATIVE_JOB.format(hidden=16, digits=ROOT / "examples/digits.h5", epochs=1, optimizer="sgd", name="kept",
-                                                   every=1))
+    sandbox.job.script("job.toml", NATIVE_JOB.format(hidden=16, digits=ROOT / "examples/digits.h5", epochs=1, optimizer="sgd", name="kept",
+                                                     every=1))
     begin = time.time()
-    return place.end(place.start("--nproc_per_node", 1, "job.toml", before=before), begin)
+    return sandbox.end(sandbox.start("--nproc_per_node", 1, "job.toml", before=before), begin)
 
 
-def syntax_error(place, request):
-    place.job.script("broken.py", "print('a'\n")
+def syntax_error(sandbox, request):
+    sandbox.job.script("broken.py", "print('a'\n")
     begin = time.time()
-    return place.end(place.start("--nproc_per_node", 2, "broken.py"), begin)
+    return sandbox.end(sandbox.start("--nproc_per_node", 2, "broken.py"), begin)
 
 
-def ctrl_c(place, request):
-    child = place.together(2, "pass")
-    place.are_up(2)
+def ctrl_c(sandbox, request):
+    child = sandbox.together(2, "pass")
+    sandbox.are_up(2)
     since = time.time()
     child.send_signal(signal.SIGINT)
-    return place.end(child, since)
+    return sandbox.end(child, since)
 
 
-def ctrl_c_twice(place, request):
-    child = place.together(2, "signal.signal(signal.SIGTERM, lambda *_: open(f'asked.{rank}', 'w').close())\n"
-                              "open(f'ready.{rank}', 'w').close()\nwhile True: time.sleep(0.1)", "--grace", 600)
-    there = lambda name: all((place.folder / f"{name}.{rank}").exists() for rank in (0, 1))  # noqa: E731
-    place.job.wait_until(lambda: there("ready"))
+def ctrl_c_twice(sandbox, request):
+    child = sandbox.together(2, "signal.signal(signal.SIGTERM, lambda *_: open(f'asked.{rank}', 'w').close())\n"
+                                "open(f'ready.{rank}', 'w').close()\nwhile True: time.sleep(0.1)", "--grace", 600)
+    there = lambda name: all((sandbox.folder / f"{name}.{rank}").exists() for rank in (0, 1))  # noqa: E731
+    sandbox.job.wait_until(lambda: there("ready"))
     child.send_signal(signal.SIGINT)
-    place.job.wait_until(lambda: there("asked"))
+    sandbox.job.wait_until(lambda: there("asked"))
     since = time.time()
     child.send_signal(signal.SIGINT)
-    return place.end(child, since)
+    return sandbox.end(child, since)
 
 
-def crash_loop(place, request):
-    seen = place.end(place.together(2, in_rank_1("raise ValueError('no batch')"), "--max_restart", 2))
+def crash_loop(sandbox, request):
+    seen = sandbox.end(sandbox.together(2, in_rank_1("raise ValueError('no batch')"), "--max_restart", 2))
     assert seen.said.count("rank 1 on ") == 3 and "the job had been started again 2 times before\n" in seen.said, seen.said
     return seen
 
 
-def all_of_64(place, request):
-    place.job.script("fails.sh", "#!/bin/sh\n: > up.$RANK\nwhile [ $(ls up.* | wc -l) -lt 64 ]; do sleep 0.3; done\n: > happened\n"
-                                 "echo 'no batch' >&2\nexit 3\n").chmod(0o755)
-    seen = place.end(place.start("--nproc_per_node", 64, "./fails.sh"))
+def all_of_64(sandbox, request):
+    sandbox.job.script("fails.sh", "#!/bin/sh\n: > up.$RANK\nwhile [ $(ls up.* | wc -l) -lt 64 ]; do sleep 0.3; done\n: > happened\n"
+                                   "echo 'no batch' >&2\nexit 3\n").chmod(0o755)
+    seen = sandbox.end(sandbox.start("--nproc_per_node", 64, "./fails.sh"))
     assert len(seen.said.splitlines()) < 40, seen.said  # and not 64 reports
     return seen
 
@@ -288,8 +288,8 @@ def test_each_row_has_its_scenario():
 
 
 @pytest.mark.parametrize("what", SCENARIOS)
-def test_it_happens_as_the_page_says(place, request, what):
+def test_it_happens_as_the_page_says(sandbox, request, what):
     row = ROWS[what]
-    reliability.check(row, SCENARIOS[what](place, request))
+    reliability.check(row, SCENARIOS[what](sandbox, request))
     assert row.left in ("nothing", "nothing, after the next start")
-    place.is_clean()
+    sandbox.is_clean()

@@ -289,8 +289,8 @@ def test_secrets_that_their_form_tells(job, text, hidden):
     done = job.launch("--nproc_per_node", 2, "--report", "report.json", "a.py", "--note=" + text)
     shown = job.launch("--dry-run=json", "a.py", text)
     assert done.returncode == 3 and shown.returncode == 0
-    for place in (done.stderr, done.stdout, (job.folder / "report.json").read_text(), shown.stdout):
-        assert "hun" not in place.lower()
+    for shown_text in (done.stderr, done.stdout, (job.folder / "report.json").read_text(), shown.stdout):
+        assert "hun" not in shown_text.lower()
     assert f"---- last lines of workerlog.1 ----\n{hidden}\n----" in done.stderr
     assert hidden in json.loads(shown.stdout)["program"]
 

@@ -26,8 +26,8 @@ def test_a_done_job_has_every_rank(job):
     assert all(0 <= span["begin"] <= span["end"] - 0.3 <= page.run["seconds"] for span in page.run["spans"])
     for rank in range(3):
         assert f"rank {rank}" in page.sections["timeline"]
-    assert [place["host"] for place in page.run["places"]] == [os.uname().nodename] * 3
-    assert all(place["cpus"] for place in page.run["places"])
+    assert [location["host"] for location in page.run["places"]] == [os.uname().nodename] * 3
+    assert all(location["cpus"] for location in page.run["places"])
     assert (job.folder / "run.html").stat().st_mode & 0o777 == 0o600
 
 
@@ -90,7 +90,7 @@ def test_times_of_a_job_with_servers_are_of_its_workers(job):
     done = job.launch("--server_num", 1, "--worker_num", 2, "--report", "run.html", toml)
     assert done.returncode == 0, done.stderr
     page = page_of(job.folder / "run.html")
-    assert [(place["rank"], place["role"]) for place in page.run["places"]] == [(0, "server"), (1, "worker"), (2, "worker")]
+    assert [(location["rank"], location["role"]) for location in page.run["places"]] == [(0, "server"), (1, "worker"), (2, "worker")]
     assert [times["rank"] for times in page.run["times"]] == [1, 2]
     assert all(times["wait"] is None and times["communicate"] > 0 for times in page.run["times"])
     assert "rank 2" in page.sections["phases"] and "rank 0" not in page.sections["phases"]

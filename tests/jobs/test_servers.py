@@ -523,12 +523,12 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_used(native, tmp_pat
     newest = tmp_path / "job" / "epoch-000002"
     chance = random.Random(3)
     for name, content in contents(newest).items():
-        place = chance.randrange(len(content))
+        position = chance.randrange(len(content))
         damaged = bytearray(content)
-        damaged[place] ^= 1 << chance.randrange(8)
+        damaged[position] ^= 1 << chance.randrange(8)
         (newest / name).write_bytes(damaged)
         refused = mpirun(3, [native, job, "--resume", newest], tmp_path)
-        assert refused.returncode == 2, f"{name} at {place}: {refused.stdout}"
+        assert refused.returncode == 2, f"{name} at {position}: {refused.stdout}"
         assert refused.stderr.startswith(f"dtrain-native: {newest}/"), refused.stderr
         (newest / name).write_bytes(content)
     (newest / "servers.json").unlink()

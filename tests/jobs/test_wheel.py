@@ -190,11 +190,11 @@ PATH={environment}/bin:$PATH mpirun -np 2 {environment}/bin/dtrain-worker"""
 
 
 def test_it_trains_on_a_bare_debian(true_wheel, bare_debian):
-    place = bare_debian.root / "root"
+    home_of_root = bare_debian.root / "root"
     for path in true_wheel.parent.glob("*.whl"):
-        shutil.copy(path, place)
-    (place / "script.py").write_text(LAUNCHED)
-    (place / "spawns.py").write_text(SPAWNS)
+        shutil.copy(path, home_of_root)
+    (home_of_root / "script.py").write_text(LAUNCHED)
+    (home_of_root / "spawns.py").write_text(SPAWNS)
     assert bare_debian("apt-get update -qq; apt-get install -y -qq --no-install-recommends python3-venv").returncode == 0
     assert bare_debian("command -v c++ gcc mpirun meson || true").stdout == ""
     installed = bare_debian("python3 -m venv /root/plain; /root/plain/bin/pip install -q --no-index /root/dtrain-*.whl\n"

@@ -210,13 +210,13 @@ TEST(Rates, GoOnFromACheckpointBitForBit) {
     auto undisturbed = prepared_model({}, Adam{0.1});
     fit(undisturbed, 6, callbacks(folder / "a"));
     for (const std::int64_t stop : {1, 2, 3, 4}) {  // within what is waited for, and at a new rate
-        const auto place = folder / std::to_string(stop);
+        const auto checkpoints = folder / std::to_string(stop);
         auto first = prepared_model({}, Adam{0.1});
-        fit(first, stop, callbacks(place));
+        fit(first, stop, callbacks(checkpoints));
         auto second = prepared_model({}, Adam{0.7});  // the checkpoint's rate counts
-        second.load_newest(place);
+        second.load_newest(checkpoints);
         EXPECT_EQ(second.learning_rate(), first.learning_rate());
-        fit(second, 6 - stop, callbacks(place));
+        fit(second, 6 - stop, callbacks(checkpoints));
         EXPECT_EQ(second.checkpoint(), undisturbed.checkpoint()) << stop;
     }
     EXPECT_NEAR(undisturbed.learning_rate().value(), 0.1 * std::pow(0.9, 18) * 0.25, 1e-15);

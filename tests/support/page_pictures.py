@@ -106,11 +106,11 @@ def main(folder):
         sys.exit("neither Chromium (Debian package chromium) nor Chrome is installed")
     folder.mkdir(exist_ok=True)
     for job in JOBS:
-        with tempfile.TemporaryDirectory(prefix="dtrain-page.") as place:
-            page = make_page(job, pathlib.Path(place))
-            blank = pathlib.Path(place) / "blank.html"
+        with tempfile.TemporaryDirectory(prefix="dtrain-page.") as temporary:
+            page = make_page(job, pathlib.Path(temporary))
+            blank = pathlib.Path(temporary) / "blank.html"
             blank.write_text("<!DOCTYPE html><title>blank</title>")
-            with browser.Browser(pathlib.Path(place) / "browser") as there:
+            with browser.Browser(pathlib.Path(temporary) / "browser") as there:
                 taken = {}
                 for view, options in VIEWS.items():
                     there.open(page, **options)

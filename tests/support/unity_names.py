@@ -53,12 +53,12 @@ def file_local_names(files):
 
 
 def collisions(files):
-    places = collections.defaultdict(dict)
+    locations = collections.defaultdict(dict)
     aliases = collections.defaultdict(set)
     for name, (file, line, alias) in file_local_names(files):
-        places[name].setdefault(file, line)
+        locations[name].setdefault(file, line)
         aliases[name].add(alias)
-    for name, found in sorted(places.items()):
+    for name, found in sorted(locations.items()):
         same_alias = aliases[name] != {""} and len(aliases[name]) == 1
         if len(found) > 1 and not same_alias:
             yield "{}::{}{}".format(*name), sorted(found.items())
@@ -67,8 +67,8 @@ def collisions(files):
 def main(build):
     found = 0
     for target, files in targets_of(pathlib.Path(build)):
-        for name, places in collisions(files):
-            (file, line), *others = [(os.path.relpath(file), line) for file, line in places]
+        for name, locations in collisions(files):
+            (file, line), *others = [(os.path.relpath(file), line) for file, line in locations]
             print(f"{file}:{line}: {name} of {target}: also in " + ", ".join(f"{other}:{at}" for other, at in others))
             found += 1
     return 1 if found else 0

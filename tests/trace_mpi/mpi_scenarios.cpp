@@ -183,8 +183,8 @@ template <class Function>
 Function* behind(const char* name) {
     Dl_info info{};
     // What nobody wraps tells where the MPI library is.
-    void* const place = ::dlsym(RTLD_DEFAULT, "PMPI_Get_library_version");
-    check(place != nullptr && ::dladdr(place, &info) != 0, "there is no MPI library");
+    void* const function_of_mpi = ::dlsym(RTLD_DEFAULT, "PMPI_Get_library_version");
+    check(function_of_mpi != nullptr && ::dladdr(function_of_mpi, &info) != 0, "there is no MPI library");
     void* const library = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     check(library != nullptr, "the MPI library is not loaded");
     auto* const function = reinterpret_cast<Function*>(::dlsym(library, name));

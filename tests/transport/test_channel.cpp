@@ -135,8 +135,8 @@ TEST(ChannelProperty, NoiseOpensNothing) {
 
 TEST(ChannelProperty, DamageAfterOpeningIsNoticed) {
     const tests::Corpus corpus{.examples = {"0", "17", "40"}, .pieces = {"1"}};
-    const auto place = [](tests::Mutator& mutator) { return std::to_string(mutator.below(60 * 8)); };
-    tests::for_all(corpus, place, [](const std::string& bit_text) {
+    const auto any_bit = [](tests::Mutator& mutator) { return std::to_string(mutator.below(60 * 8)); };
+    tests::for_all(corpus, any_bit, [](const std::string& bit_text) {
         const auto bit = std::stoul(bit_text);
         Pair pair;
         pair.settle();

@@ -60,8 +60,8 @@ TEST_F(IdlenessTest, OutputIsActivity) {
     EXPECT_EQ(first_idle({}, {.output = 1}), 0);
 }
 
-TEST_F(IdlenessTest, OnePercentOfACoreIsActivity) {
-    EXPECT_EQ(first_idle({}, {.cpu_time = 10ms}), 0);
+TEST_F(IdlenessTest, TwoPercentOfACoreAreActivity) {
+    EXPECT_EQ(first_idle({}, {.cpu_time = 20ms}), 0);
 }
 
 TEST_F(IdlenessTest, WhoReadsOrWritesAMebibyteASecondIsActive) {
@@ -81,7 +81,7 @@ TEST_F(IdlenessTest, WhoWakesUpOnABusyNodeNowAndThenIsNot) {
 }
 
 TEST_F(IdlenessTest, LessIsNot) {
-    EXPECT_EQ(first_idle({.cpu_time = 1h}, {.cpu_time = 9ms}), 9);
+    EXPECT_EQ(first_idle({.cpu_time = 1h}, {.cpu_time = 19ms}), 9);
 }
 
 TEST_F(IdlenessTest, RareTicksOfTheKernelsClockAreNot) {
@@ -105,7 +105,7 @@ TEST_F(IdlenessTest, WhoIsIdleBecomesActiveAgain) {
     for (int times = 0; times < 7; ++times) EXPECT_FALSE(sample({.output = 1}));
     EXPECT_TRUE(sample({.output = 1}));
     EXPECT_EQ(idleness_.idle_time(), 8s);
-    EXPECT_FALSE(sample({.cpu_time = 80ms, .output = 1}));
+    EXPECT_FALSE(sample({.cpu_time = 160ms, .output = 1}));
 }
 
 TEST_F(IdlenessTest, ASuspendedJobIsNotIdle) {

@@ -534,8 +534,8 @@ def test_servers_and_workers_meet_at_a_master_and_may_be_unequal(follow):
     follow.job.script("train.py", """
 import os, socket, time
 env = os.environ
-place = env["PADDLE_PSERVERS_IP_PORT_LIST"] + " " + env["PADDLE_TRAINER_ENDPOINTS"]
-print(env["TRAINING_ROLE"], env["POD_IP"] + ":" + env["PADDLE_PORT"], "on", socket.gethostname(), place, flush=True)
+endpoints = env["PADDLE_PSERVERS_IP_PORT_LIST"] + " " + env["PADDLE_TRAINER_ENDPOINTS"]
+print(env["TRAINING_ROLE"], env["POD_IP"] + ":" + env["PADDLE_PORT"], "on", socket.gethostname(), endpoints, flush=True)
 if env["TRAINING_ROLE"] == "PSERVER":
     open("up." + env["PADDLE_PORT"], "w").close()
     time.sleep(1000)

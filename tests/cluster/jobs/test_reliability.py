@@ -24,7 +24,7 @@ IN_SLURM = reliability.table("In Slurm")
 TIMEOUT = 120  # seconds; who waits for other nodes waits 600
 
 
-class Place:
+class Sandbox:
     """Nodes where one of them happens, each with a TMPDIR of its own."""
 
     def __init__(self, follow):
@@ -79,139 +79,139 @@ class Place:
 
 
 @pytest.fixture
-def place(follow):
-    place = Place(follow)
-    yield place
-    for path in place.temporary:
+def sandbox(follow):
+    sandbox = Sandbox(follow)
+    yield sandbox
+    for path in sandbox.temporary:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def kill_launcher(place, victim):
-    launchers = place.both()
+def kill_launcher(sandbox, victim):
+    launchers = sandbox.both()
     os.kill(launchers[victim].inner, signal.SIGKILL)
     since = time.time()
     launchers.pop(victim).communicate(timeout=TIMEOUT)
     (other,) = launchers.values()
-    seen = place.end(other, since)
-    assert place.cluster.left_behind() == {}
-    place.start_again()
+    seen = sandbox.end(other, since)
+    assert sandbox.cluster.left_behind() == {}
+    sandbox.start_again()
     return seen
 
 
-def launcher_killed(place):
-    return kill_launcher(place, 2)
+def launcher_killed(sandbox):
+    return kill_launcher(sandbox, 2)
 
 
-def head_killed(place):
-    return kill_launcher(place, 1)
+def head_killed(sandbox):
+    return kill_launcher(sandbox, 1)
 
 
-def cut_link(place):
-    launchers = place.both()
-    place.cluster[2].cut()
+def cut_link(sandbox):
+    launchers = sandbox.both()
+    sandbox.cluster[2].cut()
     since = time.time()
-    seen = place.end(launchers[1], since)
+    seen = sandbox.end(launchers[1], since)
     launchers[2].communicate(timeout=TIMEOUT)
     return seen
 
 
-def refused(place, of_node, words, **on_node_2):
+def refused(sandbox, of_node, words, **on_node_2):
     """Both nodes' launchers, of which one is looked at."""
     since = time.time()
-    launchers = {1: place.start(1, *place.ips, "--start-timeout", 5, *words), 2: place.start(2, *place.ips, *words, **on_node_2)}
-    seen = place.end(launchers.pop(of_node), since)
+    launchers = {1: sandbox.start(1, *sandbox.ips, "--start-timeout", 5, *words), 2: sandbox.start(2, *sandbox.ips, *words, **on_node_2)}
+    seen = sandbox.end(launchers.pop(of_node), since)
     for other in launchers.values():
         other.communicate(timeout=TIMEOUT)
     return seen
 
 
-def other_key(place, of_node=2):
-    return refused(place, of_node, ["train.py"], env={"DTRAIN_KEY_FILE": place.folder / "other"})
+def other_key(sandbox, of_node=2):
+    return refused(sandbox, of_node, ["train.py"], env={"DTRAIN_KEY_FILE": sandbox.folder / "other"})
 
 
-def other_key_on_node_1(place):
-    return other_key(place, 1)
+def other_key_on_node_1(sandbox):
+    return other_key(sandbox, 1)
 
 
-def missing_program(place, of_node=2):
-    program = place.cluster[1].tmp("only-here.sh")  # as node 1 has a /tmp of its own
+def missing_program(sandbox, of_node=2):
+    program = sandbox.cluster[1].tmp("only-here.sh")  # as node 1 has a /tmp of its own
     program.write_text("#!/bin/sh\nsleep 1000\n")
     program.chmod(0o755)
     try:
-        return refused(place, of_node, ["/tmp/only-here.sh"])
+        return refused(sandbox, of_node, ["/tmp/only-here.sh"])
     finally:
         program.unlink()
 
 
-def missing_program_on_node_1(place):
-    return missing_program(place, 1)
+def missing_program_on_node_1(sandbox):
+    return missing_program(sandbox, 1)
 
 
-def other_version(place, of_node=2):
+def other_version(sandbox, of_node=2):
     """A copy of dtrain-launch in which only the version is another."""
-    bin_folder = place.folder / "of_node_2" / "src/bin"
+    bin_folder = sandbox.folder / "of_node_2" / "src/bin"
     bin_folder.mkdir(parents=True)
     (bin_folder.parent / "libexec").symlink_to(BUILD / "src/libexec")
     (bin_folder / "dtrain-worker").symlink_to(LAUNCH.parent / "dtrain-worker")
-    version = place.job.launch_on(1, "--version").stdout.split()[-1]
+    version = sandbox.job.launch_on(1, "--version").stdout.split()[-1]
     other = version[:-1] + "~"
     content = LAUNCH.read_bytes()
     assert version.encode() + b"\0" in content
     program = bin_folder / "dtrain-launch"
     program.write_bytes(content.replace(version.encode() + b"\0", other.encode() + b"\0"))
     program.chmod(0o755)
-    place.values |= {"VERSION": version, "OTHER": other}
-    return refused(place, of_node, ["train.py"], program=program)
+    sandbox.values |= {"VERSION": version, "OTHER": other}
+    return refused(sandbox, of_node, ["train.py"], program=program)
 
 
-def other_version_on_node_1(place):
-    return other_version(place, 1)
+def other_version_on_node_1(sandbox):
+    return other_version(sandbox, 1)
 
 
-def scancel(place):
-    child = place.allocated()
-    jobs = place.cluster.control.check("squeue", "--noheader", "--format=%i").split()
+def scancel(sandbox):
+    child = sandbox.allocated()
+    jobs = sandbox.cluster.control.check("squeue", "--noheader", "--format=%i").split()
     since = time.time()
-    place.cluster.control.check("scancel", *jobs)
-    return place.end(child, since)
+    sandbox.cluster.control.check("scancel", *jobs)
+    return sandbox.end(child, since)
 
 
-def time_limit(place):
+def time_limit(sandbox):
     if os.environ.get("DTRAIN_STRESS") != "1":
         pytest.skip("Slurm's shortest time limit is a minute: DTRAIN_STRESS=1")
-    child = place.allocated("--time=1")
-    return place.end(child, time.time())
+    child = sandbox.allocated("--time=1")
+    return sandbox.end(child, time.time())
 
 
-def node_down(place):
-    child = place.allocated()
+def node_down(sandbox):
+    child = sandbox.allocated()
     since = time.time()
-    place.state("node2", "DOWN")
+    sandbox.state("node2", "DOWN")
     try:
-        return place.end(child, since)
+        return sandbox.end(child, since)
     finally:
-        place.state("node2", "IDLE")
+        sandbox.state("node2", "IDLE")
 
 
-def drained(place):
-    place.state("node[1-4]", "DRAIN")
+def drained(sandbox):
+    sandbox.state("node[1-4]", "DRAIN")
     try:
         since = time.time()
-        told = place.job.launch_on(1, "submit", "--scheduler", "slurm", "--nodes", 2, "train.py", env=place.follow.environment)
+        told = sandbox.job.launch_on(1, "submit", "--scheduler", "slurm", "--nodes", 2, "train.py", env=sandbox.follow.environment)
         assert told.returncode == 0, told.stderr
         number = told.stdout.split()[1]
         deadline = since + TIMEOUT
         while True:
-            status = place.job.launch_on(1, "status", env=place.follow.environment)
+            status = sandbox.job.launch_on(1, "status", env=sandbox.follow.environment)
             said = [line for line in status.stdout.splitlines() if re.fullmatch(reliability.pattern("JOB is pending: REASON", {"JOB": number}), line)]
             if said or time.time() > deadline:
                 break
             time.sleep(0.1)
-        seen = Seen(status.returncode, "\n".join(said), time.time() - since, place.values | {"JOB": number})
-        assert place.job.launch_on(1, "cancel", number, env=place.follow.environment).returncode == 0
+        seen = Seen(status.returncode, "\n".join(said), time.time() - since, sandbox.values | {"JOB": number})
+        assert sandbox.job.launch_on(1, "cancel", number, env=sandbox.follow.environment).returncode == 0
         return seen
     finally:
-        place.state("node[1-4]", "RESUME")
+        sandbox.state("node[1-4]", "RESUME")
 
 
 ON_SEVERAL_NODES = {
@@ -238,8 +238,8 @@ def test_each_row_has_its_scenario():
 
 
 @pytest.mark.parametrize("what", ON_SEVERAL_NODES | OF_SLURM)
-def test_it_happens_as_the_page_says(place, what):
+def test_it_happens_as_the_page_says(sandbox, what):
     row = (SEVERAL_NODES | IN_SLURM)[what]
-    reliability.check(row, (ON_SEVERAL_NODES | OF_SLURM)[what](place))
+    reliability.check(row, (ON_SEVERAL_NODES | OF_SLURM)[what](sandbox))
     assert row.left == ("nothing, after the next start" if (ON_SEVERAL_NODES | OF_SLURM)[what] in (launcher_killed, head_killed) else "nothing")
-    place.is_clean()
+    sandbox.is_clean()

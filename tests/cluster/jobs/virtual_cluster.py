@@ -125,7 +125,7 @@ class Node:
         lines = ["set -e", f"hostname {self.name}", "ip link set lo up", f"mount --bind {folder}/hosts /etc/hosts",
                  f"mount --bind {folder}/ssh/config /etc/ssh/ssh_config",
                  "mount -t tmpfs -o mode=1777 tmpfs /dev/shm"]
-        lines += [f"mount --bind {path} {place}" for path, place in self.cluster.mounts_of(self.name)]
+        lines += [f"mount --bind {path} {mount_point}" for path, mount_point in self.cluster.mounts_of(self.name)]
         if self.name != CONTROL:
             kept = [path for path in self.cluster.visible if str(path).startswith("/tmp/")]
             for number, path in enumerate(kept):

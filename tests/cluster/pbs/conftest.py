@@ -142,7 +142,7 @@ class PbsUser:
         own, pbs = self.cluster.users[USER], self.cluster.pbs.home(node.name)
         folders = (node.tmp(""), pathlib.Path(f"/proc/{node.init}/root/dev/shm"))
         files = [path for folder in folders for path in folder.rglob("*") if path.lstat().st_uid == own]
-        files += [path for place in ("aux", "spool", "undelivered", "mom_priv/jobs") for path in (pbs / place).iterdir()]
+        files += [path for folder in ("aux", "spool", "undelivered", "mom_priv/jobs") for path in (pbs / folder).iterdir()]
         return [str(path) for path in files]
 
     def clear(self):
