@@ -9,7 +9,7 @@ import os
 import shutil
 
 import references
-from harness import Case, Unavailable, built, mpi_environment, once, told, turns
+from harness import Case, Unavailable, built, mpi_environment, once, parsed, turns
 from program_runs import run
 
 SIZES = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
@@ -26,14 +26,14 @@ def cases(build):
     built(build, PROGRAM)
     for ranks in (2, 4):
         for size in SIZES:
-            yield from compared(here(build / PROGRAM, ranks), size, f"{ranks} ranks",
+            yield from compared(on_this_machine(build / PROGRAM, ranks), size, f"{ranks} ranks",
                                 {name: aims[ranks] for name, aims in AIMS.items()},
                                 references.ALLREDUCE.get(size) if ranks == 2 else None)
 
 
 def compared(start, size, where, aims, elsewhere=None):
     """@param start gives what the program prints"""
-    times = once(lambda: told(start(size, ROUNDS), rates))
+    times = once(lambda: parsed(start(size, ROUNDS), rates))
 
     def of(name):
         return turns(lambda: times()[name], float)
@@ -43,7 +43,7 @@ def compared(start, size, where, aims, elsewhere=None):
                    aim, repeats=ROUNDS - 1, peer_elsewhere=elsewhere, foreign=True)
 
 
-def here(program, ranks):
+def on_this_machine(program, ranks):
     """Runs the program's words on that many ranks of this machine."""
     environment = mpi_environment()
     if ranks > len(os.sched_getaffinity(0)):

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 import references
-from harness import Case, Failed, Missing, Unavailable, built, figure, once, told
+from harness import Case, Failed, Missing, Unavailable, built, figure, once, parsed
 from program_runs import run, why_no_import
 
 AIM_TO_DD = 1.0
@@ -87,7 +87,7 @@ def dd(folder, megabytes):
 
 def seconds_of_dd(*arguments):
     errors = run(["dd", *arguments], {**os.environ, "LC_ALL": "C"}, limit=LIMIT).errors
-    return told(errors, lambda text: float(re.search(r"copied, ([\d.e+-]+) s", text)[1]))
+    return parsed(errors, lambda text: float(re.search(r"copied, ([\d.e+-]+) s", text)[1]))
 
 
 def reload(state, folder, megabytes):
@@ -135,4 +135,4 @@ def train(native, folder, epochs, checkpoints):
     rows = [line.split() for line in output.splitlines() if re.match(r" +\d+ ", line)]
     if len(rows) != epochs:
         raise Failed(f"{native} told {len(rows)} epochs of {epochs}", output)
-    return told(rows, lambda lines: float(lines[-1][-1]))
+    return parsed(rows, lambda lines: float(lines[-1][-1]))

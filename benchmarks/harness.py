@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Optional
 
-from program_runs import Failed, built, figure, mpi_environment, told, wall_time  # noqa: F401  for the benchmarks
+from program_runs import Failed, built, figure, mpi_environment, parsed, wall_time  # noqa: F401  for the benchmarks
 
 
 LEAST, MOST = 1e-100, 1e100  # beyond them no figure is a measurement, and ratios would leave the numbers
@@ -148,12 +148,12 @@ def once(measure):
         except (Failed, OSError) as error:
             return None, error
 
-    def asked():
+    def result():
         value, error = outcome()
         if error is not None:
             raise error
         return value
-    return asked
+    return result
 
 
 def turns(rounds, figure_of):

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from allreduce import as_text
-from harness import Case, Failed, Unavailable, built, figure, mpi_environment, told
+from harness import Case, Failed, Unavailable, built, figure, mpi_environment, parsed
 from program_runs import run, why
 
 SIZES = [64 << 10, 1 << 20, 16 << 20, 128 << 20, 1 << 30]
@@ -38,27 +38,27 @@ def compared(program, environment):
 
 def gpus_of(program):
     """@raise Unavailable when there are not several"""
-    said = subprocess.run([program, "--gpus"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT)
-    if said.returncode == NO_GPU:
-        raise Unavailable(said.stderr.strip())
-    if said.returncode != 0:
-        raise Failed(f"{program} --gpus: {why(said.returncode, said.stderr)}")
-    if (gpus := told(said.stdout, int)) < 2:
+    done = subprocess.run([program, "--gpus"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT)
+    if done.returncode == NO_GPU:
+        raise Unavailable(done.stderr.strip())
+    if done.returncode != 0:
+        raise Failed(f"{program} --gpus: {why(done.returncode, done.stderr)}")
+    if (gpus := parsed(done.stdout, int)) < 2:
         raise Unavailable("NCCL's all-reduce is measured between two GPUs or more, and this process sees one")
     return gpus
 
 
 def find_tool(environment):
     """@raise Unavailable when nccl-tests is not there"""
-    said = environment.get("DTRAIN_NCCL_TESTS", "")
-    if not said:
+    setting = environment.get("DTRAIN_NCCL_TESTS", "")
+    if not setting:
         found = shutil.which(TOOL, path=environment.get("PATH"))
         if found is None:
             raise Unavailable(f"needs nccl-tests: {TOOL} in PATH, or its folder in DTRAIN_NCCL_TESTS")
         return Path(found)
-    tool = Path(said) / TOOL if Path(said).is_dir() else Path(said)
+    tool = Path(setting) / TOOL if Path(setting).is_dir() else Path(setting)
     if not os.access(tool, os.X_OK):
-        raise Unavailable(f"DTRAIN_NCCL_TESTS is '{said}', where no {TOOL} can be run")
+        raise Unavailable(f"DTRAIN_NCCL_TESTS is '{setting}', where no {TOOL} can be run")
     return tool
 
 
@@ -72,7 +72,7 @@ def peer(tool, gpus, size):
 
     def measure():
         output = run(words, mpi_environment(), limit=LIMIT).output
-        return bandwidth(size, told(output, lambda text: in_place_times(text)[size]))
+        return bandwidth(size, parsed(output, lambda text: in_place_times(text)[size]))
     return measure
 
 

@@ -6,7 +6,7 @@ exchange takes about as long as a step computes. The model has layers alike, so 
 Peers: the same step without overlap; the longer one of computing and communicating, which no overlap can beat.
 """
 
-from harness import Case, Unavailable, built, mpi_environment, told
+from harness import Case, Unavailable, built, mpi_environment, parsed
 from program_runs import last_number
 from virtual_nodes import ROOT, VirtualCluster, limit_links, output_on, why_not
 
@@ -37,4 +37,4 @@ def steps_per_second(cluster, build, way):
     hosts = ",".join(f"{cluster.address(number)}:1" for number in (1, 2))
     output = output_on(cluster[1], "mpirun", "--host", hosts, "-np", "2", "--bind-to", "core", "-x", "OMP_NUM_THREADS=1",
                        build / "benchmarks/mlp_step", MODEL, way, limit=300)
-    return told(output, last_number)
+    return parsed(output, last_number)

@@ -78,13 +78,13 @@ def run(command, environment=None, directory=None, limit=LIMIT):
             watch.cancel()
             stop(mark)
             raise
-        told, complaint = last_of(output), last_of(errors)
+        printed, complaint = last_of(output), last_of(errors)
     if late.is_set():
-        raise Late(with_last_line(f"no end after {limit:g} s, stopped", complaint), told + complaint)
+        raise Late(with_last_line(f"no end after {limit:g} s, stopped", complaint), printed + complaint)
     if child.returncode != 0:
         kill_all(mark)
-        raise Failed(why(child.returncode, complaint or told), told + complaint)
-    return Ended(seconds, told, complaint)
+        raise Failed(why(child.returncode, complaint or printed), printed + complaint)
+    return Ended(seconds, printed, complaint)
 
 
 def wall_time(command, environment=None, directory=None, limit=120):
@@ -94,10 +94,10 @@ def wall_time(command, environment=None, directory=None, limit=120):
 
 def figure(command, parse=None, **options):
     """What `parse` makes of the program's output; the last number in it unless said otherwise. @raise Failed"""
-    return told(run(command, **options).output, parse or last_number)
+    return parsed(run(command, **options).output, parse or last_number)
 
 
-def told(output, parse):
+def parsed(output, parse):
     """@raise Failed: `parse` finds no figure"""
     try:
         return parse(output)

@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 
 import references
-from harness import Case, Missing, Unavailable, built, figure, mpi_environment, once, taken_in_turns, told, turns
+from harness import Case, Missing, Unavailable, built, figure, mpi_environment, once, parsed, taken_in_turns, turns
 from program_runs import run, why_no_import
 
 HERE = Path(__file__).resolve().parent
@@ -57,7 +57,7 @@ def ranks(count, program, *arguments):
     if crowded:
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # Open MPI collapses without it
     output = run(["mpirun", "-np", count, "--bind-to", "none", program, *arguments], environment, limit=LIMIT).output
-    return told(output, figures_by_name)
+    return parsed(output, figures_by_name)
 
 
 def figures_by_name(output):
@@ -120,7 +120,7 @@ def against_torch(own, load):
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
     if reason := why_no_import(python, "torch"):
         return Missing(what, f"{python} cannot import torch: {reason}")
-    return Case(what, "M keys/s", "higher", lambda: told(servers_and_trainers(own, 1, 1, load), lambda each: batch / each["both"][1]),
+    return Case(what, "M keys/s", "higher", lambda: parsed(servers_and_trainers(own, 1, 1, load), lambda each: batch / each["both"][1]),
                 "EmbeddingBag without a server", lambda: embedding_bag(python, load), AIM_OF_TORCH, ROUNDS - 1,
                 references.EMBEDDING_BAG.get(load), foreign=True)
 
@@ -130,4 +130,4 @@ def embedding_bag(python, load):
 
 
 def idle(own):
-    return lambda: told(ranks(2, own, "idle", "sgd", 16, 1024, ROWS, 1), lambda each: each["idle"][0])
+    return lambda: parsed(ranks(2, own, "idle", "sgd", 16, 1024, ROWS, 1), lambda each: each["idle"][0])

@@ -7,7 +7,7 @@ The peers are not programs but the aims: 1 s and 200 MB for everything but the e
 
 import json
 
-from harness import Case, built, told
+from harness import Case, built, parsed
 from program_runs import run
 
 SECONDS = 1.0
@@ -20,14 +20,14 @@ def cases(build):
 
     def steps():
         output = run([build / "benchmarks/plan_scale"], limit=LIMIT).output
-        return told(output, lambda text: [step for step in map(json.loads, text.splitlines()) if "seconds" in step])
+        return parsed(output, lambda text: [step for step in map(json.loads, text.splitlines()) if "seconds" in step])
 
     def seconds():
-        return told(steps(), lambda all_steps: sum(step["seconds"] for step in all_steps if not step["step"].startswith("events")))
+        return parsed(steps(), lambda all_steps: sum(step["seconds"] for step in all_steps if not step["step"].startswith("events")))
 
     yield Case("10,000 nodes x 8 ranks", "s", "lower", seconds, "the aim", lambda: SECONDS, 1.0, repeats=3)
 
     def megabytes():
-        return told(steps(), lambda all_steps: max(step["peak_mb"] for step in all_steps))
+        return parsed(steps(), lambda all_steps: max(step["peak_mb"] for step in all_steps))
 
     yield Case("10,000 nodes x 8 ranks, peak memory", "MB", "lower", megabytes, "the aim", lambda: MEGABYTES, 1.0, repeats=3)

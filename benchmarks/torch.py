@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import mlp
-from harness import Case, Unavailable, built, mpi_environment, once, told, turns, wall_time
+from harness import Case, Unavailable, built, mpi_environment, once, parsed, turns, wall_time
 from program_runs import run, why_no_import
 
 HERE = Path(__file__).resolve().parent
@@ -50,7 +50,7 @@ def operations(python, ranks):
     start = 'RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE MASTER_ADDR=127.0.0.1 MASTER_PORT=29513 exec "$@"'
     command = ["mpirun", "-np", ranks, "--bind-to", "none", "sh", "-c", start, "sh", python,
                HERE / "peers/torch_operations.py", ROUNDS, LARGEST]
-    times = once(lambda: told(run(command, environment, limit=LIMIT).output, rates))
+    times = once(lambda: parsed(run(command, environment, limit=LIMIT).output, rates))
     for name in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"):
         for size in (1 << 12, 1 << 16, 1 << 20, 1 << 24, 1 << 26):
             def of(back_end, what=(name, size)):

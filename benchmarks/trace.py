@@ -12,7 +12,7 @@ import shutil
 import statistics
 import tempfile
 
-from harness import Case, Unavailable, built, mpi_environment, once, told, turns
+from harness import Case, Unavailable, built, mpi_environment, once, parsed, turns
 from program_runs import run
 
 PROGRAM = "benchmarks/trace_rounds"
@@ -40,7 +40,7 @@ def cases(build):
 def cost_of_a_call(build, what, records):
     """On one rank, where the call itself does next to nothing."""
     def differences():
-        times = told(rounds_of(build, 1, 8, 0, records), times_in)
+        times = parsed(rounds_of(build, 1, 8, 0, records), times_in)
         return [own - bare for own, bare in zip(times["recorded"], times["bare"])]
 
     return Case(what, "us", "lower", turns(once(differences), float), "0.5% of a step of 1 ms", lambda: 0.005 * STEP_COMPUTES, 1.0,
@@ -48,7 +48,7 @@ def cost_of_a_call(build, what, records):
 
 
 def compared(build, what, ranks, size, aim, computes=0, records=True):
-    times = once(lambda: told(rounds_of(build, ranks, size, computes, records), times_in))
+    times = once(lambda: parsed(rounds_of(build, ranks, size, computes, records), times_in))
 
     def of(name):
         return turns(lambda: times()[name], float)

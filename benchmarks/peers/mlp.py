@@ -48,9 +48,9 @@ def torch_step(model_name, way):
         model = torch.nn.parallel.DistributedDataParallel(model)
 
         def agree(value):
-            told = torch.tensor([value])
-            torch.distributed.all_reduce(told, torch.distributed.ReduceOp.MAX)
-            return told.item()
+            largest = torch.tensor([value])
+            torch.distributed.all_reduce(largest, torch.distributed.ReduceOp.MAX)
+            return largest.item()
     elif way == "torch-mpi":
         agree, exchange = flat_gradients(torch, model)
     optimizer = torch.optim.Adam(model.parameters(), 1e-3, fused=True if way == "torch-fused" else None)
@@ -101,9 +101,9 @@ def paddle_step(model_name, is_parallel=False):
     def agree(value):
         if not is_parallel:
             return value
-        told = paddle.to_tensor([value], dtype="float32")
-        paddle.distributed.all_reduce(told, paddle.distributed.ReduceOp.MAX)
-        return told.item()
+        largest = paddle.to_tensor([value], dtype="float32")
+        paddle.distributed.all_reduce(largest, paddle.distributed.ReduceOp.MAX)
+        return largest.item()
 
     optimizer = paddle.optimizer.Adam(1e-3, parameters=model.parameters())
     loss_of = paddle.nn.CrossEntropyLoss()

@@ -58,9 +58,9 @@ def test_cases_of_horovod(start, job, ranks):
     path = pathlib.Path(folder).resolve() / "test_torch.py"
     start("mpirun", ranks, SCRIPTS / "horovod_cases.py", path, job.folder / "told", timeout=1200)
     of_ranks = [json.loads((job.folder / f"told.{rank}.json").read_text()) for rank in range(ranks)]
-    outcomes = {name: {told[name][0] for told in of_ranks} for name in of_ranks[0]}
+    outcomes = {name: {results[name][0] for results in of_ranks} for name in of_ranks[0]}
     different = DIFFERENT if ranks == 2 else DIFFERENT | ONLY_ON_TWO
-    wrong = {name: [told[name][1] for told in of_ranks] for name, outcome in outcomes.items()
+    wrong = {name: [results[name][1] for results in of_ranks] for name, outcome in outcomes.items()
              if outcome != {"passed"} and name not in different | SKIPPED}
     assert wrong == {}
     assert {name for name, outcome in outcomes.items() if outcome == {"skipped"}} == SKIPPED

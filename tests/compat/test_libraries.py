@@ -39,8 +39,8 @@ def trained(torch, job):
         # A thread of gloo may abort while Python ends: torch 2.15, Python 3.11
         assert backend == "gloo" or done.returncode == 0, done.stdout + done.stderr
         assert f"{backend} 2 ranks" in done.stdout, done.stdout + done.stderr
-        said, = re.findall(rf"^{backend} 2 ranks: (loss .*)$", done.stdout, re.M)
-        return said
+        losses, = re.findall(rf"^{backend} 2 ranks: (loss .*)$", done.stdout, re.M)
+        return losses
     return trained
 
 
@@ -52,10 +52,10 @@ def test_a_script_trains_as_over_gloo(torch, job, trained, library):
 
 
 def has_monitored_barrier(torch, job):
-    told = job.run(torch.python, "-c", "import inspect, torch.distributed as d; print('only implemented for GLOO' in "
-                   "inspect.getsource(d.monitored_barrier))", env={"CUDA_VISIBLE_DEVICES": ""}).stdout.strip()
-    assert told in ("True", "False"), told
-    return told == "False"
+    output = job.run(torch.python, "-c", "import inspect, torch.distributed as d; print('only implemented for GLOO' in "
+                     "inspect.getsource(d.monitored_barrier))", env={"CUDA_VISIBLE_DEVICES": ""}).stdout.strip()
+    assert output in ("True", "False"), output
+    return output == "False"
 
 
 def outcomes(folder):

@@ -38,8 +38,8 @@ def start(torch, job):
 
 
 def version_of(torch, job):
-    told = job.run(torch.python, "-c", "import torch; print(torch.__version__)").stdout
-    return tuple(int(part) for part in told.split(".")[:2])
+    version = job.run(torch.python, "-c", "import torch; print(torch.__version__)").stdout
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def check(done, *cases):

@@ -18,11 +18,11 @@ RUN = jobs.BUILD / "src" / "bin" / "dtrain-run"
 SCRIPT = r"""
 import json, os, sys
 kept = ("TORCH", "MASTER_", "GROUP_", "ROLE_", "LOCAL_", "RANK", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES")
-told = {"env": {k: v for k, v in os.environ.items() if k.startswith(kept)}, "argv": sys.argv, "cwd": os.getcwd(),
-        "main": __name__, "package": __package__, "executable": os.path.basename(sys.executable),
-        "buffered": not sys.stdout.write_through}
+report = {"env": {k: v for k, v in os.environ.items() if k.startswith(kept)}, "argv": sys.argv, "cwd": os.getcwd(),
+          "main": __name__, "package": __package__, "executable": os.path.basename(sys.executable),
+          "buffered": not sys.stdout.write_through}
 with open(f"told.{os.environ['RANK']}.{os.environ.get('TORCHELASTIC_RESTART_COUNT')}", "w") as file:
-    json.dump(told, file)
+    json.dump(report, file)
 if "--fail" in sys.argv and os.environ["RANK"] == "1":
     sys.exit(3)
 if "--fail-once" in sys.argv and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
@@ -49,13 +49,13 @@ def started(framework, job, name, program, line, env=None):
     variables = {"PYTHON_EXEC": framework.python, "TMPDIR": str(temporary), "OMP_NUM_THREADS": "1",
                  "CUDA_VISIBLE_DEVICES": "4,5" if "virtual" in line else "", **(env or {})}
     done = job.run("bash", "-c", f"cd {shlex.quote(str(folder))} && {program} {line}", env=variables, timeout=240)
-    told = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("told.*"))}
-    return done, told
+    reports = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("told.*"))}
+    return done, reports
 
 
-def comparable(told, folder, line):
+def comparable(report, folder, line):
     """What a rank told without what may differ, and paths without where the test runs."""
-    out = json.loads(json.dumps(told).replace(str(folder), "FOLDER"))
+    out = json.loads(json.dumps(report).replace(str(folder), "FOLDER"))
     for name in MAY_DIFFER:
         out["env"].pop(name, None)
     is_static = "c10d" not in line

@@ -20,7 +20,7 @@ from whole_jobs import BUILD, LAUNCH, NATIVE_JOB, ROOT, as_installed, clean_envi
 FREEZERS = pathlib.Path("/sys/fs/cgroup/freezer")
 LATEST = 15.0  # seconds after the limit
 #: At once, or, where the ranks end soon, when they have.
-SAID = re.compile(r"^.*(it hung|the job hangs): .*$", re.M)
+HANG_LINE = re.compile(r"^.*(it hung|the job hangs): .*$", re.M)
 HEALTHY = Kind("healthy", "", "", "")
 
 
@@ -30,7 +30,7 @@ class Result:
     #: should; "ended"
     outcome: str
     seconds: float = 0.0  # after the limit
-    said: str = ""
+    message: str = ""
 
 
 class CannotHold(Exception):
@@ -184,10 +184,10 @@ def run_healthy(column, folder, limit):
         write_native_job(folder, epochs=60)
     child = start(HEALTHY, column, folder, limit, "", f"DTRAINTESTMARK={uuid.uuid4().hex}")
     try:
-        said = child.communicate(timeout=300)[1]
+        errors = child.communicate(timeout=300)[1]
     finally:
         child.kill()
-    return subprocess.CompletedProcess(child.args, child.returncode, None, said)
+    return subprocess.CompletedProcess(child.args, child.returncode, None, errors)
 
 
 def is_healthy(done):
@@ -222,10 +222,10 @@ def note_native(child, folder, rank):
     """The rank hangs from when it has trained for a while: blocked.begin() in its place."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and child.poll() is None:
-        told = subprocess.run([LAUNCH, "status", "--json", str(child.pid)], env=clean_environment(), capture_output=True, text=True,
-                              check=False)
+        status = subprocess.run([LAUNCH, "status", "--json", str(child.pid)], env=clean_environment(), capture_output=True, text=True,
+                                check=False)
         with contextlib.suppress(ValueError, LookupError):
-            ranks = json.loads(told.stdout)[0]["ranks"]
+            ranks = json.loads(status.stdout)[0]["ranks"]
             if all(each.get("pid") for each in ranks) and any(folder.glob("disk/*")):
                 time.sleep(1)
                 (folder / "new").write_text(f"{time.time()}")
@@ -241,13 +241,13 @@ def began(folder):
 
 def watch(child, kind, column, folder, limit, holder):
     os.set_blocking(child.stderr.fileno(), False)
-    said, at, text = "", 0.0, ""
+    message, at, text = "", 0.0, ""
     deadline = time.time() + 180
     is_held = False
     while time.time() < deadline:
         text += read_now(child.stderr)
-        if not said and (found := SAID.search(text)):
-            said, at = found[0], time.time()
+        if not message and (found := HANG_LINE.search(text)):
+            message, at = found[0], time.time()
             if holder:
                 holder.let_go()
         if holder and not is_held and (times := began(folder)):
@@ -260,17 +260,17 @@ def watch(child, kind, column, folder, limit, holder):
             break
         time.sleep(0.02)
     (folder / "stderr").write_text(text)
-    if not said and (found := SAID.search(text)):
-        said, at = found[0], time.time()
-    if not said:
+    if not message and (found := HANG_LINE.search(text)):
+        message, at = found[0], time.time()
+    if not message:
         outcome = "silent" if child.poll() is None else "refused" if column.name in kind.refused_in else "ended"
-        return Result(outcome, said=" | ".join(text.splitlines()[:3]))
+        return Result(outcome, message=" | ".join(text.splitlines()[:3]))
     times = began(folder)
     seconds = at - max(times.values(), default=at) - kind.limits_in.get(column.name, kind.limits) * limit
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(30)
-    right = is_right(kind, column, folder, said)
-    return Result("wrong" if not right else "right" if seconds <= LATEST else "late", seconds, said)
+    right = is_right(kind, column, folder, message)
+    return Result("wrong" if not right else "right" if seconds <= LATEST else "late", seconds, message)
 
 
 def read_now(stream):
@@ -279,13 +279,13 @@ def read_now(stream):
     return ""
 
 
-def is_right(kind, column, folder, said):
+def is_right(kind, column, folder, message):
     with contextlib.suppress(OSError, ValueError, KeyError):
         report = json.loads((folder / "report.json").read_text())
-        pattern = column.expected(kind.said_in(column.name), os.uname().nodename.split(".")[0])
-        told = set(report["hang"]["culprits"])
-        right = kind.culprits is None or told == {min(rank, column.ranks - 1) for rank in kind.culprits}
-        return right and re.search(f"(it hung|the job hangs): {pattern}", said) is not None
+        pattern = column.expected(kind.message_in(column.name), os.uname().nodename.split(".")[0])
+        culprits = set(report["hang"]["culprits"])
+        right = kind.culprits is None or culprits == {min(rank, column.ranks - 1) for rank in kind.culprits}
+        return right and re.search(f"(it hung|the job hangs): {pattern}", message) is not None
     return False
 
 

@@ -125,7 +125,7 @@ class Column:
         between = rf" {arguments}" if arguments else ""
         return rf"{operation}(?: \d+)?{between} of {group}(?: at {self.source})?"
 
-    def expected(self, said, node):
+    def expected(self, message, node):
         """The regular expression, of kinds.py's."""
         def stands_for(match):
             word = match[1]
@@ -135,7 +135,7 @@ class Column:
             if word == "maybe_lacks":
                 return f"(: it {self.lacks} {self.pattern('barrier')}|; |$)"
             return self.lacks if word == "lacks" else self.pattern(word)
-        return re.sub(r"<(\w+)>", stands_for, said)
+        return re.sub(r"<(\w+)>", stands_for, message)
 
 
 def build_program(folder):

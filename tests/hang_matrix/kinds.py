@@ -39,20 +39,20 @@ class Kind:
     name: str        # what the program is told to play
     text: str        # for the table
     chinese: str
-    said: str
+    message: str
     culprits: tuple | None = (2,)  # None: whoever the network leaves behind
     columns: tuple = EVERYWHERE
     limits: int = 1  # limits after which it counts as a hang: four where the rank computes
     limits_in: dict = dataclasses.field(default_factory=dict)  # column: limits there, ten where ranks wait busily for the start
-    said_by_stacks: str = ""   # in OF_STACKS; "": the same
+    message_by_stacks: str = ""   # in OF_STACKS; "": the same
     refused_in: tuple = ()     # columns whose library finds it itself, at once, and ends the program
     held_by: str = ""          # what stops it from outside: "debugger", "freezer", or what it needs: "disk"
     except_in: dict = dataclasses.field(default_factory=dict)  # column: what is said there
 
-    def said_in(self, column):
+    def message_in(self, column):
         if column in self.except_in:
             return self.except_in[column]
-        return self.said_by_stacks if self.said_by_stacks and column in OF_STACKS else self.said
+        return self.message_by_stacks if self.message_by_stacks and column in OF_STACKS else self.message
 
 
 def in_another(operation):
@@ -107,38 +107,38 @@ KINDS = [
          refused_in=EVERYWHERE),
     Kind("loop_ends", "leaves the loop early and waits", "提前离开循环并等待", LATE + "sleeps in "),
     Kind("loop_ends_early", "leaves the loop early and calls what comes after it", "提前离开循环并调用其后的操作",
-         "<2> called <reduce> where ranks \\[0,1\\] called <barrier>", said_by_stacks=in_another("reduce"), refused_in=OF_DTRAIN),
+         "<2> called <reduce> where ranks \\[0,1\\] called <barrier>", message_by_stacks=in_another("reduce"), refused_in=OF_DTRAIN),
     Kind("ends_not", "does not come to the end (MPI_Finalize)", "没有来到结尾（MPI_Finalize）", "<2> <lacks> <end>: it sleeps", columns=("nccl", *OF_MPI)),
     # Its operations are not those of the others.
     Kind("exception", "catches an exception and so skips an operation", "捕获异常，因而漏掉一个操作",
-         "<2> skipped <gather>: it called <barrier>", said_by_stacks=in_another("barrier"), refused_in=OF_DTRAIN),
-    Kind("skips", "skips an operation", "漏掉一个操作", UNLIKE, said_by_stacks=in_another("gather"), refused_in=OF_DTRAIN),
-    Kind("reorders", "calls two operations in another order", "两个操作次序不同", UNLIKE, said_by_stacks=in_another("gather"),
+         "<2> skipped <gather>: it called <barrier>", message_by_stacks=in_another("barrier"), refused_in=OF_DTRAIN),
+    Kind("skips", "skips an operation", "漏掉一个操作", UNLIKE, message_by_stacks=in_another("gather"), refused_in=OF_DTRAIN),
+    Kind("reorders", "calls two operations in another order", "两个操作次序不同", UNLIKE, message_by_stacks=in_another("gather"),
          refused_in=OF_DTRAIN),
-    Kind("other_operation", "calls another operation", "调用别的操作", UNLIKE, said_by_stacks=in_another("gather"), refused_in=OF_DTRAIN),
+    Kind("other_operation", "calls another operation", "调用别的操作", UNLIKE, message_by_stacks=in_another("gather"), refused_in=OF_DTRAIN),
     Kind("other_count", "calls it with another length", "长度不同", r"<2> called <sum500> where ranks \[0,1\] called <sum>", refused_in=BUT_NCCL),
     Kind("other_type", "calls it with another type", "类型不同", r"<2> called <sum64> where ranks \[0,1\] called <sum>", refused_in=BUT_NCCL),
     Kind("other_root", "calls it with another root", "root 不同", r"<2> called <broadcast1> where ranks \[0,1\] called <broadcast>",
          refused_in=OF_DTRAIN),
     Kind("makes_group", "makes a group, alone", "独自建组", r"<2> called <make_group> where ranks \[0,1\] called <barrier>",
-         said_by_stacks="<2> is in <make_group>, where the others are not",
+         message_by_stacks="<2> is in <make_group>, where the others are not",
          # It begins with a barrier, which is the one that the others call.
          except_in={"dtrain": r"<2> has not called <broadcast>: it \w+ in Ranks.make_group .*, after <barrier>",
                     "nccl": "<2> skipped <any_barrier>: it called <make_group>", "paddle": "<2> skipped <any_barrier>: it called <make_group>",
                     "torch_dtrain": LATE + r"\w+ in Ranks.make_group ", "torch_gloo": LATE + r"\w+ in Ranks.make_group "}),
     Kind("other_group", "calls it in another group", "在别的组里调用", "<1> skipped <any_barrier>: it called <pair_barrier>", culprits=(1,),
-         said_by_stacks="<1> is in <barrier>, where the others are not"),
+         message_by_stacks="<1> is in <barrier>, where the others are not"),
     Kind("order_of_groups", "two ranks use two groups in another order", "两个 rank 以不同次序使用两个组",
          "ranks wait for each other: <1> waits in <pair_barrier> for rank 2; <2> waits in <twin_barrier> for rank 1", culprits=(1, 2)),
     # Messages.
     Kind("receives", "waits for a message that nobody sends", "等没人发的消息", "<2> waits in <receive>, where it called <barrier> before",
-         said_by_stacks=in_another("receive")),
+         message_by_stacks=in_another("receive")),
     Kind("receives_from_any", "the same from any rank", "同上，来自任意 rank", "<2> waits in <receive_any>, where it called <barrier> before",
-         said_by_stacks=in_another("receive"), columns=BUT_PADDLE, refused_in=("nccl",)),
+         message_by_stacks=in_another("receive"), columns=BUT_PADDLE, refused_in=("nccl",)),
     Kind("sends", "sends what nobody receives", "发送没人接收的消息", "<2> waits in <send>, where it called <barrier> before",
-         said_by_stacks=in_another("send")),
+         message_by_stacks=in_another("send")),
     Kind("waits_for_request", "waits for a request that nobody serves", "等没人应答的请求",
-         "<2> waits in <irecv>, where it called <barrier> before", said_by_stacks=LATE + r"sleeps in Ranks.wait_for_request",
+         "<2> waits in <irecv>, where it called <barrier> before", message_by_stacks=LATE + r"sleeps in Ranks.wait_for_request",
          columns=BUT_PADDLE,
          except_in={"torch_gloo": LATE + r"sleeps in Ranks.wait_for_request"}),  # torch does not record it
     Kind("waits_in_thread", "the same in a thread that the main one waits for", "同上，在主线程所等的线程里",
@@ -150,14 +150,14 @@ KINDS = [
          "<2> (has not sent what is waited for in <receive_of_1>|<lacks> <barrier>): it sleeps", columns=OF_MPI),
     Kind("circle", "two ranks receive from each other", "两个 rank 互相接收",
          "ranks wait for each other: <0> waits in <receive_from_1> for rank 1; <1> waits in <receive_from_0> for rank 0", culprits=(0, 1),
-         said_by_stacks="ranks .0,1. are in <receive>, where the others are not"),
+         message_by_stacks="ranks .0,1. are in <receive>, where the others are not"),
     Kind("ring_of_sends", "a ring of sends that nobody receives", "没人接收的一圈发送",
          "ranks wait for each other: <0> waits in <send> for rank 1; <1> waits in <send> for rank 2; <2> waits in <send> for rank 0",
-         culprits=(0, 1, 2), said_by_stacks=r"ranks wait for each other: ranks \[0-2\] wait in <send>"),
+         culprits=(0, 1, 2), message_by_stacks=r"ranks wait for each other: ranks \[0-2\] wait in <send>"),
     Kind("link", "the network between the ranks is lost", "rank 之间的网络断了",
          r"(every rank has called \w+ \d+ .*, and it does not end|rank \d on \S+ waits in \w+ \d+ .*, which the others have left)",
          culprits=None, columns=("nccl", *OF_MPI, "torch_gloo", "gloo_stacks"), held_by="link",
-         said_by_stacks=r"every rank is in \w+ at on_torch.py:\d+, and it does not end"),
+         message_by_stacks=r"every rank is in \w+ at on_torch.py:\d+, and it does not end"),
     # Of some libraries only.
     Kind("makes_no_communicator", "does not come to nccl_communicator()", "没有来到 nccl_communicator()",
          "<2> <lacks> <make_communicator>: it sleeps in (blocked::)?sleeps", columns=("nccl",)),

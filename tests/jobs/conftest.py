@@ -58,8 +58,8 @@ class Job:
 
     def pids_of_ranks(self, launcher, env=None):
         """Of the programs that a launcher says are there, by rank."""
-        told = self.run(LAUNCH, "status", "--json", str(launcher.pid), env=env)
-        jobs = json.loads(told.stdout) if told.returncode == 0 else []
+        status = self.run(LAUNCH, "status", "--json", str(launcher.pid), env=env)
+        jobs = json.loads(status.stdout) if status.returncode == 0 else []
         return [rank["pid"] for each in jobs for rank in each.get("ranks", []) if rank.get("pid")]
 
     def run(self, *argv, env=None, timeout=60):

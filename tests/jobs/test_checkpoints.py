@@ -52,8 +52,8 @@ def newest(folder):
 
 def went_on_from(text):
     """None: it was killed before it told."""
-    told = re.search(r"^resumed +\S+/(epoch-\S+):", text, re.MULTILINE)
-    return told and told[1]
+    match = re.search(r"^resumed +\S+/(epoch-\S+):", text, re.MULTILINE)
+    return match and match[1]
 
 
 def contents(folder):
@@ -221,8 +221,8 @@ def test_inspect_lists_the_checkpoints_of_a_folder(native, tmp_path, settings):
         part.write_bytes(original)
     assert listed("job", tmp_path)[first][-1] == "intact"
     (folder / "latest").unlink()
-    told = run([WORKER, "--inspect", "job"], tmp_path).stdout
-    assert told.endswith(f"\n\njob/latest names none of them; --resume takes {last}\n") and ", latest" not in told
+    listing = run([WORKER, "--inspect", "job"], tmp_path).stdout
+    assert listing.endswith(f"\n\njob/latest names none of them; --resume takes {last}\n") and ", latest" not in listing
 
 
 def test_inspect_of_a_folder_without_checkpoints(tmp_path):
@@ -302,14 +302,14 @@ def test_stopped_in_time_it_leaves_a_checkpoint_and_goes_on(native, tmp_path, ra
         child.send_signal(signal.SIGUSR1)  # mpirun hands it on
     out, err = child.communicate(timeout=60)
     assert child.returncode == 75, err
-    told = re.search(r"^not finished  stopped in time after (\d+) epochs and (\d+) steps; go on with --resume$", out, re.MULTILINE)
-    assert told, out
+    stopped = re.search(r"^not finished  stopped in time after (\d+) epochs and (\d+) steps; go on with --resume$", out, re.MULTILINE)
+    assert stopped, out
     saved = tmp_path / re.search(r"^checkpoint +(\S+)$", out, re.MULTILINE)[1]
-    assert saved.name == f"epoch-{int(told[1]):06}-step-{int(told[2]):06}"
-    resumed = mpirun(ranks, [native, job, "--resume", "auto", "--epochs", int(told[1]) + 1], tmp_path)
+    assert saved.name == f"epoch-{int(stopped[1]):06}-step-{int(stopped[2]):06}"
+    resumed = mpirun(ranks, [native, job, "--resume", "auto", "--epochs", int(stopped[1]) + 1], tmp_path)
     assert resumed.returncode == 0, resumed.stderr
-    whole = mpirun(ranks, [native, job, "--checkpoint-dir", "whole", "--epochs", int(told[1]) + 1], tmp_path)
-    name = f"epoch-{int(told[1]) + 1:06}"
+    whole = mpirun(ranks, [native, job, "--checkpoint-dir", "whole", "--epochs", int(stopped[1]) + 1], tmp_path)
+    name = f"epoch-{int(stopped[1]) + 1:06}"
     assert contents(tmp_path / "job" / name) == contents(tmp_path / "whole" / name), whole.stderr
 
 

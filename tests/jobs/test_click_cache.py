@@ -123,16 +123,16 @@ def test_a_cache_is_made_once_for_each_state_of_its_log(native, tmp_path, clicks
     lines = (tmp_path / "train.tsv").read_text().splitlines(keepends=True)
     (tmp_path / "train.tsv").write_text("".join(lines[100:]))
     changed = train(native, tmp_path, tmp_path, 2, data=data)
-    told = [line for line in changed.stdout.splitlines() if line.startswith("cache  ")]
-    assert len(told) == 1 and told[0].endswith("train.tsv; the log has changed"), told
+    messages = [line for line in changed.stdout.splitlines() if line.startswith("cache  ")]
+    assert len(messages) == 1 and messages[0].endswith("train.tsv; the log has changed"), messages
     assert "19,900 samples to train on" in changed.stdout
     assert checksum(changed) == checksum(train(native, tmp_path, tmp_path, 2, "memory"))
     assert {path: path.stat().st_ino for path in caches(tmp_path)}[caches(tmp_path)[0]] == before[caches(tmp_path)[0]]
 
 
-@pytest.mark.parametrize("damage, told", [("cut off", "it has 1000000 bytes instead of "),
-                                          ("flipped", "samples 19827 to 20000 are damaged")])
-def test_a_damaged_cache_is_told_and_made_anew(native, tmp_path, clicks, damage, told):
+@pytest.mark.parametrize("damage, message", [("cut off", "it has 1000000 bytes instead of "),
+                                             ("flipped", "samples 19827 to 20000 are damaged")])
+def test_a_damaged_cache_is_told_and_made_anew(native, tmp_path, clicks, damage, message):
     expected = train(native, tmp_path, clicks, 2, data=CRITEO + CACHED)
     cache = caches(tmp_path)[1]
     whole = cache.read_bytes()
@@ -143,7 +143,7 @@ def test_a_damaged_cache_is_told_and_made_anew(native, tmp_path, clicks, damage,
     found = train(native, tmp_path, clicks, 2, data=CRITEO + CACHED)
     complaints = [line for line in found.stderr.splitlines() if line.startswith("dtrain-native: ")]
     assert len(complaints) == 1
-    assert complaints[0].startswith(f"dtrain-native: cache/{cache.name}: {told}") and complaints[0].endswith("; it is made anew")
+    assert complaints[0].startswith(f"dtrain-native: cache/{cache.name}: {message}") and complaints[0].endswith("; it is made anew")
     assert checksum(found) == checksum(expected)
     assert cache.read_bytes() == whole
 

@@ -65,8 +65,8 @@ def test_the_auc_of_every_mode_is_that_of_one_process(alone, log, tmp_path, mode
         logs = tmp_path / f"log-{attempt}"
         found = run([LAUNCH, "--server_num", SERVERS, "--worker_num", trainers, "--log_dir", logs, job], tmp_path)
         assert found.returncode == 0, found.stderr
-        said = (logs / "workerlog.0").read_text()
-        assert f"{trainers} trainers with {SERVERS} parameter servers ({word})" in said
-        auc, best = auc_and_best(said)
+        output = (logs / "workerlog.0").read_text()
+        assert f"{trainers} trainers with {SERVERS} parameter servers ({word})" in output
+        auc, best = auc_and_best(output)
         assert best == alone[1]
         assert auc == pytest.approx(alone[0], abs=BOUND), f"attempt {attempt}"

@@ -27,10 +27,10 @@ def launch(folder, *words):
 def trained(tmp_path_factory):
     """A folder with the page of a job, the lines of another one with other settings, and the page that compares them."""
     folder = tmp_path_factory.mktemp("compared")
-    for optimizer, ranks, told in (("adam", 2, ["--report", "adam.html", "job.toml"]), ("sgd", 1, ["job.toml", "--metrics", "sgd.jsonl"])):
+    for optimizer, ranks, words in (("adam", 2, ["--report", "adam.html", "job.toml"]), ("sgd", 1, ["job.toml", "--metrics", "sgd.jsonl"])):
         (folder / "job.toml").write_text(NATIVE_JOB.format(hidden=16, digits=ROOT / "examples" / "digits.h5", epochs=3, optimizer=optimizer,
                                                            name=optimizer, every=3))
-        done = launch(folder, "--nproc_per_node", ranks, *told)
+        done = launch(folder, "--nproc_per_node", ranks, *words)
         assert done.returncode == 0, done.stderr
     done = launch(folder, "compare", "adam.html", "sgd.jsonl", "--output", "compare.html")
     assert (done.returncode, done.stdout, done.stderr) == (0, "2 runs compared in compare.html\n", "")
@@ -69,7 +69,7 @@ def test_runs_can_be_named_and_lines_of_two_trainings_are_two_runs(trained, tmp_
     assert page.run[1]["run"] == page.run[2]["run"]
 
 
-@pytest.mark.parametrize("words, told", [
+@pytest.mark.parametrize("words, message", [
     ([], "--output is required"),
     (["--output", "out.html"], "RUN is required"),
     (["adam.html", "sgd.jsonl"], "--output is required"),
@@ -86,11 +86,11 @@ def test_runs_can_be_named_and_lines_of_two_trainings_are_two_runs(trained, tmp_
     (["--output", "log", "adam.html", "sgd.jsonl"], '--output "log" is no regular file'),
     (["--out", "out.html", "adam.html", "sgd.jsonl"], "--out"),
 ])
-def test_bad_input_is_one_line(trained, words, told):
+def test_bad_input_is_one_line(trained, words, message):
     (trained / "damaged.jsonl").write_text("\n".join((trained / "sgd.jsonl").read_text().splitlines()[:1] + ["hello\x1b[1m", ""]))
     before = (trained / "adam.html").read_bytes()
     done = launch(trained, "compare", *words)
-    assert done.returncode == 2 and done.stdout == "" and told in done.stderr
+    assert done.returncode == 2 and done.stdout == "" and message in done.stderr
     assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("dtrain-launch: ") and done.stderr.rstrip("\n").isprintable()
     assert not (trained / "out.html").exists() and (trained / "adam.html").read_bytes() == before
 
@@ -140,12 +140,12 @@ def test_the_tables_have_what_the_runs_ended_with(trained, page):  # noqa: F811
     *rows, end = lines_of(trained / "sgd.jsonl")
     sgd = [line for line in rows if line["event"] == "epoch"][-1]
     page.open(trained / "compare.html")
-    told = cells(page, "compared")
-    assert told[""] == ["adam", "sgd"] and told["outcome"] == ["done", "done"]
-    assert told["epochs"] == ["3", "3"] and told["steps"] == ["66", "66"] and told["ranks"] == ["2 on 1 node", "-"]
+    table = cells(page, "compared")
+    assert table[""] == ["adam", "sgd"] and table["outcome"] == ["done", "done"]
+    assert table["epochs"] == ["3", "3"] and table["steps"] == ["66", "66"] and table["ranks"] == ["2 on 1 node", "-"]
     for row, name in (("Loss, training, whole epoch", "train_loss"), ("Accuracy, test", "test_accuracy")):
-        assert told[row] == [f"{values[name]:.4g}" for values in (adam, sgd)]
-    assert told["time"][1] == f"{end['seconds']:.2f} s" if end["seconds"] < 10 else True
+        assert table[row] == [f"{values[name]:.4g}" for values in (adam, sgd)]
+    assert table["time"][1] == f"{end['seconds']:.2f} s" if end["seconds"] < 10 else True
     settings = page.value("[...document.querySelectorAll('#settings .card > .compared tr')].map(row => row.cells[0].textContent)")
     assert {"optimizer", "training"} <= set(settings) and "seed" not in settings and "model" not in settings
     assert "seed" in page.value("document.querySelector('#settings details').textContent")
@@ -189,16 +189,16 @@ def test_many_runs_with_long_names_fit_a_phone(trained, tmp_path):
     names = [f"learning-rate-0.{number:03}-with-a-name-as-long-as-people-make-them" for number in range(12)]
     done = launch(trained, "compare", *(f"{name}={('adam.html', 'sgd.jsonl')[i % 2]}" for i, name in enumerate(names)), "-o", tmp_path / "many.html")
     assert done.returncode == 0, done.stderr
-    with Browser(tmp_path / "browser") as there:
+    with Browser(tmp_path / "browser") as tab:
         for width in (390, 1280):
-            there.open(tmp_path / "many.html", width=width)
-            assert there.value("document.scrollingElement.scrollWidth") <= width
-        kinds = there.value("[...document.querySelectorAll('.runs path')].map(path => path.classList[1])")
+            tab.open(tmp_path / "many.html", width=width)
+            assert tab.value("document.scrollingElement.scrollWidth") <= width
+        kinds = tab.value("[...document.querySelectorAll('.runs path')].map(path => path.classList[1])")
         assert kinds == [f"c{number % 8}" for number in range(12)]
-        strokes = there.value("[...document.querySelectorAll('.runs path')].slice(0, 8).map(path => getComputedStyle(path))"
-                              ".map(style => style.stroke + style.strokeDasharray)")
+        strokes = tab.value("[...document.querySelectorAll('.runs path')].slice(0, 8).map(path => getComputedStyle(path))"
+                            ".map(style => style.stroke + style.strokeDasharray)")
         assert len(set(strokes)) == 8 and all("rgb(" in stroke for stroke in strokes)
-        assert there.errors == []
+        assert tab.errors == []
 
 
 def test_json_lines_of_a_job_that_is_still_training_are_compared(trained, tmp_path):

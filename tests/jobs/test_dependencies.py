@@ -75,12 +75,12 @@ def glibc():
 
 @needs_binutils
 def test_functions_of_glibc_are_those_of_2_28():
-    there = glibc()
-    assert min(there["gettid"]) == (2, 30) and min(there["pthread_create"]) < OLDEST, "the oracle knows what it should"
+    provided = glibc()
+    assert min(provided["gettid"]) == (2, 30) and min(provided["pthread_create"]) < OLDEST, "the oracle knows what it should"
     too_new = {}
     for file in built():
         for name in versions_of(output("nm", "-D", "--undefined-only", file)):
-            if name in there and min(there[name]) > OLDEST and not BY_HEADERS.fullmatch(name):
+            if name in provided and min(provided[name]) > OLDEST and not BY_HEADERS.fullmatch(name):
                 too_new.setdefault(file.name, []).append(name)
     assert len(built()) > 4
     assert too_new == {}

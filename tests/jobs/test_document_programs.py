@@ -67,8 +67,8 @@ def test_what_does_not_compile_is_told_with_its_page_and_line(change, tmp_path):
     (block,) = (block for block in BLOCKS if block.page == "docs/servers.md")
     text = f"<!-- test: {block.note} -->\n```cpp\n{block.text.replace(*change)}```\n"
     (broken,) = blocks_of("docs/servers.md", text)
-    said = complaints(broken, tmp_path)
-    assert re.search(r"^docs/servers\.md:\d+:\d+: error: ", said, re.M), said
+    errors = complaints(broken, tmp_path)
+    assert re.search(r"^docs/servers\.md:\d+:\d+: error: ", errors, re.M), errors
 
 
 def test_what_is_around_blocks_is_used():
@@ -100,7 +100,7 @@ def test_every_program_that_is_named_has_a_block():
 
 @pytest.mark.parametrize("page", ["docs/programs.md", "docs/zh/programs.md"])
 def test_programs_have_the_lines_that_are_said(page):
-    said = re.findall(r"\]\((?:\.\./)+(examples/\S+\.cpp)\)\s+(?:is|does so in|是|用)\s+(\d+) (?:lines|行)", (ROOT / page).read_text())
-    assert len(said) == 4, said
-    for file, lines in said:
+    claims = re.findall(r"\]\((?:\.\./)+(examples/\S+\.cpp)\)\s+(?:is|does so in|是|用)\s+(\d+) (?:lines|行)", (ROOT / page).read_text())
+    assert len(claims) == 4, claims
+    for file, lines in claims:
         assert len((ROOT / file).read_text().splitlines()) == int(lines), file

@@ -19,22 +19,22 @@ SOON = 30  # seconds; who waits for an answer has 1800
 def test_a_test_that_throws_on_one_rank_ends_on_all(tmp_path, ranks):
     result = mpirun(ranks, [BUILD / "tests" / "support" / "throws_on_one_rank"], tmp_path, timeout=SOON)
     assert result.returncode != 0
-    said = result.stderr + result.stdout
-    assert f"rank {ranks - 1}: OneRank.Throws failed" in said and "its own words" in said, said
+    output = result.stderr + result.stdout
+    assert f"rank {ranks - 1}: OneRank.Throws failed" in output and "its own words" in output, output
 
 
-@pytest.mark.parametrize("how, said", [
+@pytest.mark.parametrize("how, message", [
     ("uncaught", "its own words"),
     ("caught", "<2> its own words"),
     ("handled", "trainer 1 (rank 2) has ended without leave(): it failed, or forgot it"),
 ])
-def test_a_trainer_that_throws_ends_the_servers(tmp_path, how, said):
+def test_a_trainer_that_throws_ends_the_servers(tmp_path, how, message):
     """`caught`: around the MPI session; `handled`: within it, so that MPI's end waits for the others."""
     result = mpirun(3, [BUILD / "tests" / "ps" / "failing_trainer", how], tmp_path, timeout=SOON)
     assert result.returncode != 0
-    assert said in result.stderr + result.stdout, result.stderr + result.stdout
+    assert message in result.stderr + result.stdout, result.stderr + result.stdout
     if how == "handled":
-        assert f"<0> {said}" in result.stdout and f"<1> parameter server 0: {said}" in result.stdout, result.stdout
+        assert f"<0> {message}" in result.stdout and f"<1> parameter server 0: {message}" in result.stdout, result.stdout
 
 
 def test_the_report_names_the_rank_that_others_waited_for(job):
@@ -120,18 +120,18 @@ def test_the_launcher_names_a_first_rank_that_is_stopped_before_it_spoke(job):
     assert re.search(rf"the trainer process with rank=\[{cause}[],]", err), err
 
 
-@pytest.mark.parametrize("how, status, said", [
+@pytest.mark.parametrize("how, status, message", [
     ("killed", 137, "the program ended with signal SIGKILL (9)"),
     ("fails", 3, "the program ended with exit code 3"),
     ("leaves", 1, "the program ended with exit code 0"),
 ])
-def test_the_launcher_names_a_first_rank_that_ends_before_it_spoke(job, how, status, said):
+def test_the_launcher_names_a_first_rank_that_ends_before_it_spoke(job, how, status, message):
     launcher = job.start(LAUNCH, "--nproc_per_node", "3", "--report", "report.json", EARLY_END, how,
                          env={"DTRAIN_COMM_TIMEOUT": "30"})
     _, err = launcher.communicate(timeout=SOON)
     assert launcher.returncode == status, err
     assert json.loads((job.folder / "report.json").read_text())["cause"]["rank"] == 0
-    assert re.search(rf"dtrain-launch: rank 0 on \S+: {re.escape(said)}\n", err), err
+    assert re.search(rf"dtrain-launch: rank 0 on \S+: {re.escape(message)}\n", err), err
     assert ("  hint: it ended before MPI_Init or without MPI_Finalize" in err) == (how == "leaves"), err
     assert "the trainer process with rank=[0] was aborted" in err, err
 

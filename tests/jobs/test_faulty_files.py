@@ -48,8 +48,8 @@ def test_checkpoints_that_are_gone_on_from(job, faulty, form):
         assert done.returncode == 0, done.stderr
     assert "resumed   saved/epoch-000002" in done.stdout and "checkpoint    saved/epoch-000003" in done.stdout, done.stdout
     assert temporary_files(job.folder) == []
-    told = job.run(WORKER, "--inspect", "saved").stdout
-    assert told.count("intact") == 3, told
+    listing = job.run(WORKER, "--inspect", "saved").stdout
+    assert listing.count("intact") == 3, listing
 
 
 def test_a_read_only_folder_is_named_before_anything_starts(job):

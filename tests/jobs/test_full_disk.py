@@ -42,9 +42,9 @@ def test_a_program_whose_log_has_no_room_is_told_so(job, small_disk):
     done, left = run(job, small_disk, "128k", LAUNCH, "--no-banner", "--log_dir", "full/log", "--report", "report.json", "a.py")
     assert done.returncode in (1, 120), done.stderr  # of Python: its output could not be written
     log = f"{job.folder}/full/log/workerlog.0"
-    told = f"there is no room for its log {log} (No space left on device): its output is lost"
-    assert told in done.stderr
-    assert told in json.dumps(json.loads((job.folder / "report.json").read_text()))
+    message = f"there is no room for its log {log} (No space left on device): its output is lost"
+    assert message in done.stderr
+    assert message in json.dumps(json.loads((job.folder / "report.json").read_text()))
     assert left == ["log"]
 
 

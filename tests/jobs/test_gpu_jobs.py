@@ -33,14 +33,14 @@ def trained(native, folder, ranks, job, *options, **environment):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_job_learns_as_on_the_cpu(native, tmp_path, ranks):
-    here = trained(native, tmp_path, ranks, write_job(tmp_path, "here", 12))
-    there = trained(native, tmp_path, ranks, write_job(tmp_path, "there", 12, **ON_GPU))
-    told = trained(native, tmp_path, ranks, write_job(tmp_path, "told", 12), DTRAIN_DEVICE="gpu:0")
-    assert ", on GPU 0, this processor\n" in there.stdout
-    assert ", on " not in here.stdout
-    assert accuracy(there) >= accuracy(here) - 0.02
-    assert checksum(there) == checksum(told) != checksum(here)
-    assert f"the same on {ranks} rank" in there.stdout
+    on_cpu = trained(native, tmp_path, ranks, write_job(tmp_path, "here", 12))
+    on_gpu = trained(native, tmp_path, ranks, write_job(tmp_path, "there", 12, **ON_GPU))
+    by_environment = trained(native, tmp_path, ranks, write_job(tmp_path, "told", 12), DTRAIN_DEVICE="gpu:0")
+    assert ", on GPU 0, this processor\n" in on_gpu.stdout
+    assert ", on " not in on_cpu.stdout
+    assert accuracy(on_gpu) >= accuracy(on_cpu) - 0.02
+    assert checksum(on_gpu) == checksum(by_environment) != checksum(on_cpu)
+    assert f"the same on {ranks} rank" in on_gpu.stdout
 
 
 def test_a_job_goes_on_from_what_it_saved(native, tmp_path):
@@ -53,28 +53,28 @@ def test_a_job_goes_on_from_what_it_saved(native, tmp_path):
 
 def test_virtual_ranks_give_the_same_file_on_any_number_of_ranks(native, tmp_path):
     job = {**VIRTUALLY, **ON_GPU}
-    here = trained(native, tmp_path, 2, write_job(tmp_path, "here", 12, **VIRTUALLY))
+    on_cpu = trained(native, tmp_path, 2, write_job(tmp_path, "here", 12, **VIRTUALLY))
     whole = trained(native, tmp_path, 1, write_job(tmp_path, "on1", 12, **job))
-    assert accuracy(whole) >= accuracy(here) - 0.02
-    assert checksum(whole) != checksum(here)
+    assert accuracy(whole) >= accuracy(on_cpu) - 0.02
+    assert checksum(whole) != checksum(on_cpu)
     for ranks in (2, 3, 4):
         parts = write_job(tmp_path, f"on{ranks}", 12, **job)
         trained(native, tmp_path, 1, parts, "--epochs", 1)
-        there = trained(native, tmp_path, ranks, parts, "--resume")
-        assert contents(checkpoint_of(there, tmp_path)) == contents(checkpoint_of(whole, tmp_path))
+        resumed = trained(native, tmp_path, ranks, parts, "--resume")
+        assert contents(checkpoint_of(resumed, tmp_path)) == contents(checkpoint_of(whole, tmp_path))
 
 
 def test_click_jobs_learn_as_on_the_cpu(native, tmp_path, clicks):
     """To four digits, with the same rounding in another order."""
-    here = rows(train_clicks(native, tmp_path, clicks, 2, "here"))
+    on_cpu = rows(train_clicks(native, tmp_path, clicks, 2, "here"))
     files = []
     for name, ranks, settings in (("on1", 1, ""), ("on2", 2, ""), ("v1", 1, "virtual_ranks = 2"), ("v2", 2, "virtual_ranks = 2")):
-        there = train_clicks(native, tmp_path, clicks, ranks, name, train=f'device = "gpu"\n{settings}',
-                             checkpoint='format = "file"', **STAND_IN)
-        assert ", on GPU 0, this processor\n" in there.stdout
+        on_gpu = train_clicks(native, tmp_path, clicks, ranks, name, train=f'device = "gpu"\n{settings}',
+                              checkpoint='format = "file"', **STAND_IN)
+        assert ", on GPU 0, this processor\n" in on_gpu.stdout
         for epoch in range(2):
-            assert rows(there)[epoch] == pytest.approx(here[epoch], abs=3e-4)
-        files.append(contents(checkpoint_of(there, tmp_path)))
+            assert rows(on_gpu)[epoch] == pytest.approx(on_cpu[epoch], abs=3e-4)
+        files.append(contents(checkpoint_of(on_gpu, tmp_path)))
     assert files[2] == files[3]
 
 
@@ -127,10 +127,10 @@ GIVEN = "dtrain: this rank was given GPU 0 (FLAGS_selected_gpus) and computes on
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_gpus_that_a_launcher_gives_are_used(native, tmp_path, ranks):
     """Oracle: the job that asks for the GPU."""
-    asked = trained(native, tmp_path, ranks, write_job(tmp_path, "asked", 2, **ON_GPU))
+    requested = trained(native, tmp_path, ranks, write_job(tmp_path, "asked", 2, **ON_GPU))
     given = trained(native, tmp_path, ranks, write_job(tmp_path, "given", 2), FLAGS_selected_gpus=0)
     assert ", on GPU 0, this processor\n" in given.stdout
-    assert checksum(given) == checksum(asked) and given.stderr == asked.stderr
+    assert checksum(given) == checksum(requested) and given.stderr == requested.stderr
 
 
 def test_the_launchers_gpus_are_used(tmp_path):
@@ -153,8 +153,8 @@ def test_why_gpus_that_were_given_are_not_used_is_one_line(native, tmp_path, add
     assert given.stderr.count("dtrain: ") == 1 and GIVEN + why in given.stderr, given.stderr
     assert checksum(given) == checksum(alone)
     meant = write_job(tmp_path, "meant", 1, **{"[checkpoint]": f'{added}device = "cpu"\n[checkpoint]'})
-    for job, said in ((meant, {}), (tmp_path / "alone.toml", {"DTRAIN_DEVICE": "cpu"})):
-        quiet = mpirun(2, [native, job], tmp_path, FLAGS_selected_gpus=0, **said, **module)
+    for job, environment in ((meant, {}), (tmp_path / "alone.toml", {"DTRAIN_DEVICE": "cpu"})):
+        quiet = mpirun(2, [native, job], tmp_path, FLAGS_selected_gpus=0, **environment, **module)
         assert quiet.returncode == 0 and "GPU" not in quiet.stderr, quiet.stderr
 
 
@@ -200,29 +200,29 @@ def metrics(text):
 def test_layers_learn_as_on_the_cpu(digits_line_by_line, tmp_path, ranks):
     """Oracle: one rank on the CPU; the ranks' means are those of the batch. Not its digits, or nobody was on the GPU."""
     digits = ROOT / "examples/digits.h5"
-    here = run([digits_line_by_line, digits], tmp_path)
-    assert here.returncode == 0, here.stderr
-    there = run([LAUNCH, "--nproc_per_node", ranks, digits_line_by_line, digits], tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
-    assert there.returncode == 0, there.stderr
+    on_cpu = run([digits_line_by_line, digits], tmp_path)
+    assert on_cpu.returncode == 0, on_cpu.stderr
+    on_gpu = run([LAUNCH, "--nproc_per_node", ranks, digits_line_by_line, digits], tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
+    assert on_gpu.returncode == 0, on_gpu.stderr
     logs = [(tmp_path / f"log/workerlog.{rank}").read_text() for rank in range(ranks)]
-    expected, found = metrics(here.stdout), [metrics(log) for log in logs]
+    expected, found = metrics(on_cpu.stdout), [metrics(log) for log in logs]
     assert len(expected) == 10 and all(each.keys() == expected.keys() for each in found), logs
     for step, whole in expected.items():
         for mean, value in zip((sum(each) / ranks for each in zip(*(each[step] for each in found))), whole):
             assert mean == pytest.approx(value, abs=1e-3), step
     assert found != [expected] * ranks
-    accuracies = [float(re.search(r"test acc is: (\S+)", text)[1]) for text in (here.stdout, *logs)]
+    accuracies = [float(re.search(r"test acc is: (\S+)", text)[1]) for text in (on_cpu.stdout, *logs)]
     assert accuracies == pytest.approx([accuracies[0]] * len(accuracies), abs=0.01)
 
 
 def check_computes_on_what_a_launcher_gives(command, tmp_path):
     """Oracle: the same program that is told by DTRAIN_DEVICE, or that was given nothing."""
-    asked = run(command, tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
+    requested = run(command, tmp_path, DTRAIN_DEVICE="gpu", **STAND_IN)
     given = run(command, tmp_path, FLAGS_selected_gpus=0, **STAND_IN)
-    assert (given.returncode, given.stdout, given.stderr) == (0, asked.stdout, "")
+    assert (given.returncode, given.stdout, given.stderr) == (0, requested.stdout, "")
     without = run(command, tmp_path, FLAGS_selected_gpus=0, DTRAIN_GPU_MODULE="/nowhere.so")
-    here = run(command, tmp_path)
-    assert (without.returncode, without.stdout) == (0, here.stdout) and here.stdout != asked.stdout
+    on_cpu = run(command, tmp_path)
+    assert (without.returncode, without.stdout) == (0, on_cpu.stdout) and on_cpu.stdout != requested.stdout
     assert without.stderr.startswith(GIVEN) and without.stderr.count("\n") == 1, without.stderr
 
 

@@ -44,25 +44,25 @@ def trained(native, folder, ranks, job, *options, **environment):
 
 
 def test_the_digits_by_the_launcher(native, tmp_path):
-    here = trained(native, tmp_path, 4, digits(tmp_path, "here", "count = 2", ""))
+    on_cpu = trained(native, tmp_path, 4, digits(tmp_path, "here", "count = 2", ""))
     job = digits(tmp_path, "there", "")
-    there = launched(tmp_path, job)
-    assert "2 trainers with 2 parameter servers (sync)" in there
-    assert ", on GPU 0, this processor\n" in there and ", on " not in here.stdout
-    assert accuracy(there) == pytest.approx(accuracy(here.stdout), abs=0.01)
-    assert "the same on 2 ranks" in there
-    sums = re.findall(r"checksum (\w{16})", there + launched(tmp_path, job))
-    assert sums[0] == sums[1] != checksum(here)
+    on_gpu = launched(tmp_path, job)
+    assert "2 trainers with 2 parameter servers (sync)" in on_gpu
+    assert ", on GPU 0, this processor\n" in on_gpu and ", on " not in on_cpu.stdout
+    assert accuracy(on_gpu) == pytest.approx(accuracy(on_cpu.stdout), abs=0.01)
+    assert "the same on 2 ranks" in on_gpu
+    sums = re.findall(r"checksum (\w{16})", on_gpu + launched(tmp_path, job))
+    assert sums[0] == sums[1] != checksum(on_cpu)
 
 
 def test_clicks_by_the_launcher(native, tmp_path, clicks):
-    here = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "here", servers="count = 2"))
+    on_cpu = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "here", servers="count = 2"))
     job = write_job(tmp_path, clicks, "there", more=ON_GPU)
-    there = launched(tmp_path, job)
+    on_gpu = launched(tmp_path, job)
     auc = re.compile(r"^test AUC (\d\.\d{4})", re.MULTILINE)
-    assert float(auc.search(there)[1]) == pytest.approx(auc_and_best(here)[0], abs=0.001)
+    assert float(auc.search(on_gpu)[1]) == pytest.approx(auc_and_best(on_cpu)[0], abs=0.001)
     once_more = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "more", servers="count = 2", more=ON_GPU))
-    assert checksum(once_more) in there
+    assert checksum(once_more) in on_gpu
 
 
 @pytest.mark.parametrize("mode", ["sync", "half_async", "geo"])
@@ -71,11 +71,11 @@ def test_trainers_may_make_different_numbers_of_steps(native, tmp_path, clicks, 
     settings = f'count = 1\nmode = "{mode}"'
     jobs = [uneven_job(tmp_path, clicks, name, settings, more=f"{UNEVEN}\n{more}")
             for name, more in (("here", ""), ("there", ON_GPU))]
-    here, there = (trained(native, tmp_path, 1 + TRAINERS, job) for job in jobs)
-    assert "61 steps an epoch" in there.stdout and ", on GPU" in there.stdout
-    assert auc_and_best(there)[0] == pytest.approx(auc_and_best(here)[0], abs=0.001 if mode == "sync" else 0.01)
+    on_cpu, on_gpu = (trained(native, tmp_path, 1 + TRAINERS, job) for job in jobs)
+    assert "61 steps an epoch" in on_gpu.stdout and ", on GPU" in on_gpu.stdout
+    assert auc_and_best(on_gpu)[0] == pytest.approx(auc_and_best(on_cpu)[0], abs=0.001 if mode == "sync" else 0.01)
     if mode == "sync":
-        assert checksum(trained(native, tmp_path, 1 + TRAINERS, jobs[1])) == checksum(there)
+        assert checksum(trained(native, tmp_path, 1 + TRAINERS, jobs[1])) == checksum(on_gpu)
 
 
 @pytest.mark.parametrize("mode, more", [("async", ""), ("async", "most_merged = 2"), ("half_async", "staleness = 4"),
@@ -106,10 +106,10 @@ def test_a_resumed_job_is_the_undisturbed_one(native, tmp_path, clicks):
 
 def test_the_environment_says_it_too_and_servers_stay_on_cpus(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, servers="count = 1")
-    told = trained(native, tmp_path, 2, job, DTRAIN_DEVICE="gpu")
-    assert ", on GPU 0, this processor\n" in told.stdout
+    by_environment = trained(native, tmp_path, 2, job, DTRAIN_DEVICE="gpu")
+    assert ", on GPU 0, this processor\n" in by_environment.stdout
     advised = write_job(tmp_path, clicks, servers="count = 1", more=ON_GPU)
-    assert checksum(told) == checksum(trained(native, tmp_path, 2, advised))
+    assert checksum(by_environment) == checksum(trained(native, tmp_path, 2, advised))
 
 
 def test_a_killed_server_lets_the_launcher_start_again(native, tmp_path, clicks):
@@ -140,12 +140,12 @@ def test_what_cannot_be_is_one_line(native, tmp_path, clicks, more, environment,
 
 
 def test_digits_of_servers_on_gpus_by_the_launcher(native, tmp_path):
-    here = trained(native, tmp_path, 4, digits(tmp_path, "here", "count = 2", ""))
+    on_cpu = trained(native, tmp_path, 4, digits(tmp_path, "here", "count = 2", ""))
     job = digits(tmp_path, "there", ON_GPU, "")
-    there = launched(tmp_path, job)
-    assert "2 trainers with 2 parameter servers (sync, on GPUs)" in there
-    assert accuracy(there) == pytest.approx(accuracy(here.stdout), abs=0.01)
-    sums = re.findall(r"checksum (\w{16})", there + launched(tmp_path, job))
+    on_gpu = launched(tmp_path, job)
+    assert "2 trainers with 2 parameter servers (sync, on GPUs)" in on_gpu
+    assert accuracy(on_gpu) == pytest.approx(accuracy(on_cpu.stdout), abs=0.01)
+    sums = re.findall(r"checksum (\w{16})", on_gpu + launched(tmp_path, job))
     assert sums[0] == sums[1]
 
 
@@ -168,9 +168,9 @@ def test_servers_go_on_from_the_checkpoint_of_the_other_kind(native, tmp_path, f
 
 def test_clicks_of_servers_on_gpus(native, tmp_path, clicks):
     """Tables stay on the CPU: their rows differ by what differs in the dense parameters."""
-    here = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "here", epochs=1, servers="count = 2"))
-    there = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "there", epochs=1, servers=f"count = 2\n{ON_GPU}"))
-    assert auc_and_best(there)[0] == pytest.approx(auc_and_best(here)[0], abs=0.001)
+    on_cpu = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "here", epochs=1, servers="count = 2"))
+    on_gpu = trained(native, tmp_path, 4, write_job(tmp_path, clicks, "there", epochs=1, servers=f"count = 2\n{ON_GPU}"))
+    assert auc_and_best(on_gpu)[0] == pytest.approx(auc_and_best(on_cpu)[0], abs=0.001)
 
 
 def servers_refuse(native, folder, servers, **environment):

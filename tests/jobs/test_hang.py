@@ -129,13 +129,13 @@ def test_an_error_of_a_gpu_is_told_at_once_and_with_the_hang(job, only_the_kerne
                       env=only_the_kernel)
     job.wait_until(lambda: (job.folder / "log/workerlog.0").exists() and "before" in job.log(0))
     os.write(log, b"6,2,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, name=python3, GPU has fallen off the bus.\n")
-    _, said = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=60)
     os.close(log)
-    assert child.returncode == 124, said
-    told = r"the kernel logged Xid 79 of GPU 0000:3b:00: .*"
-    warning = re.search(rf"rank 0 on \S+: {told}", said)
-    report = re.search(rf"rank \[0\]: since \d\d:\d\d:\d\d in .*; {told}; stacks: ", said)
-    assert warning and report and warning.start() < said.index("it hung") < report.start(), said
+    assert child.returncode == 124, err
+    message = r"the kernel logged Xid 79 of GPU 0000:3b:00: .*"
+    warning = re.search(rf"rank 0 on \S+: {message}", err)
+    report = re.search(rf"rank \[0\]: since \d\d:\d\d:\d\d in .*; {message}; stacks: ", err)
+    assert warning and report and warning.start() < err.index("it hung") < report.start(), err
 
 
 def test_under_mpirun_the_worker_tells_people_and_stops_nothing(job, only_the_kernel):

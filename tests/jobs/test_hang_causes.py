@@ -104,8 +104,8 @@ def test_explain_tells_it_of_a_job_that_goes_on(job, hang, kind):
     def explained():
         done = job.run(LAUNCH, "explain", str(child.pid), env=env)
         return done.stdout if done.returncode == 0 and "goes on" not in done.stdout else ""
-    told = []
-    job.wait_until(lambda: told.append(explained()) or re.search(KINDS[kind][1].split(";")[0], told[-1]))
+    explanations = []
+    job.wait_until(lambda: explanations.append(explained()) or re.search(KINDS[kind][1].split(";")[0], explanations[-1]))
     assert child.poll() is None
     child.send_signal(signal.SIGTERM)
     child.communicate(timeout=30)
@@ -167,8 +167,8 @@ def test_a_job_that_goes_on_after_all_says_so(job, hang):
                          "if comm.rank == 2: time.sleep(8)\ncomm.barrier()\ntime.sleep(2)\n")
     done = job.launch(*words("", "--hang-timeout", "1", "--on-hang", "report", "--report", "report.json"), env=env)
     assert done.returncode == 0, done.stderr
-    told = json.loads((job.folder / "report.json").read_text())["reported_hangs"][0]
-    assert told["culprits"] == [2] and told["cause"] == "absent" and 1 < told["seconds"] < 8 and told["text"] in done.stderr, told
+    entry = json.loads((job.folder / "report.json").read_text())["reported_hangs"][0]
+    assert entry["culprits"] == [2] and entry["cause"] == "absent" and 1 < entry["seconds"] < 8 and entry["text"] in done.stderr, entry
     hangs, goes_on = (done.stderr.index(text) for text in ("the job hangs: rank 2 on ", "the job goes on, "))
     assert hangs < goes_on, done.stderr
 

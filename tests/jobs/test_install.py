@@ -191,9 +191,9 @@ def works(example, program):
 
 def test_every_example_is_built_with_an_installed_dtrain():
     """Oracle: the folder."""
-    there = {str(path.relative_to(SOURCE / "examples").with_suffix("")) for path in (SOURCE / "examples").glob("*/*.cpp")}
+    sources = {str(path.relative_to(SOURCE / "examples").with_suffix("")) for path in (SOURCE / "examples").glob("*/*.cpp")}
     built = [example for examples in EXAMPLES.values() for example in examples]
-    assert sorted([*built, "model/digits"]) == sorted(there) and RUNS.keys() == set(built)
+    assert sorted([*built, "model/digits"]) == sorted(sources) and RUNS.keys() == set(built)
 
 
 def trains(program):
@@ -206,10 +206,10 @@ def trains(program):
 def test_example_for_cmake(prefix, tmp_path, cmake, no_sanitizers, way):
     if way == "find_package":
         where = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror"]
-        said = {}
+        environment = {}
     else:
-        where, said = ["-DWITH_PKG_CONFIG=ON"], {"PKG_CONFIG_PATH": str(installed_library(prefix) / "pkgconfig")}
-    run("cmake", "-S", str(installed_examples(prefix) / "cmake"), "-B", str(tmp_path / "build"), *where, **said)
+        where, environment = ["-DWITH_PKG_CONFIG=ON"], {"PKG_CONFIG_PATH": str(installed_library(prefix) / "pkgconfig")}
+    run("cmake", "-S", str(installed_examples(prefix) / "cmake"), "-B", str(tmp_path / "build"), *where, **environment)
     run("cmake", "--build", str(tmp_path / "build"))
     program = tmp_path / "build/digits"
     assert str(installed_library(prefix).resolve()) in run("ldd", str(program))
@@ -231,9 +231,9 @@ def test_versions_that_find_package_takes(prefix, tmp_path, cmake):
     # Without a language CMake does not look into lib/x86_64-linux-gnu.
     (tmp_path / "CMakeLists.txt").write_text(
         f"cmake_minimum_required(VERSION 3.19)\nproject(asks LANGUAGES CXX)\n{asks}")
-    said = run("cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), f"-DCMAKE_PREFIX_PATH={prefix}")
-    found = dict(re.findall(r"^-- (.*): ([01])$", said, re.M))
-    assert found == dict.fromkeys(takes, "1") | dict.fromkeys(takes_not, "0"), said
+    output = run("cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build"), f"-DCMAKE_PREFIX_PATH={prefix}")
+    found = dict(re.findall(r"^-- (.*): ([01])$", output, re.M))
+    assert found == dict.fromkeys(takes, "1") | dict.fromkeys(takes_not, "0"), output
 
 
 def test_example_for_meson_with_an_installed_dtrain(prefix, tmp_path, no_sanitizers):

@@ -73,13 +73,13 @@ def test_status_shows_jobs_and_ranks(job, running, ask, records):
     for rank in (0, 1):
         assert re.search(rf"^{rank} +trainer +{socket.gethostname()} +{pids[rank]} +running +- +{job.folder}/log/workerlog"
                          rf".{rank}$", one.stdout, re.M), one.stdout
-    told, = json.loads(ask("status", "--json", "mine").stdout)
-    assert (told["pid"], told["state"], told["up"], told["ended"]) == (child.pid, "running", 2, 0)
-    assert [rank["pid"] for rank in told["ranks"]] == pids
+    status, = json.loads(ask("status", "--json", "mine").stdout)
+    assert (status["pid"], status["state"], status["up"], status["ended"]) == (child.pid, "running", 2, 0)
+    assert [rank["pid"] for rank in status["ranks"]] == pids
     # another user could read neither the record nor ask
     record, = (job.folder / "records").iterdir()
     assert stat.S_IMODE(record.stat().st_mode) == 0o600 and stat.S_IMODE(record.parent.stat().st_mode) == 0o700
-    folder = os.path.dirname(told["socket"])
+    folder = os.path.dirname(status["socket"])
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
     (job.folder / "go").touch()
     assert child.wait(20) == 7
@@ -164,13 +164,13 @@ def test_cancel_now_asks_nobody(job, running, ask):
 
 def test_a_killed_launcher_is_lost(job, running, ask):
     child = running("--job_id", "mine")
-    told, = json.loads(ask("status", "--json").stdout)
+    status, = json.loads(ask("status", "--json").stdout)
     child.kill()
     child.wait()
     shown = ask("status")
     assert shown.stdout.splitlines()[1].split()[:2] == ["mine", "lost"]
     assert ask("status").stdout == "no job of yours is running or in a queue\n", "its traces were taken away"
-    assert not os.path.exists(os.path.dirname(told["socket"]))
+    assert not os.path.exists(os.path.dirname(status["socket"]))
 
 
 def test_a_reused_pid_is_not_taken_for_the_launcher(job, running, ask):
@@ -186,11 +186,11 @@ def test_a_reused_pid_is_not_taken_for_the_launcher(job, running, ask):
 
 def test_hostile_clients_do_not_disturb(job, running, ask):
     child = running("--job_id", "mine")
-    told, = json.loads(ask("status", "--json").stdout)
+    status, = json.loads(ask("status", "--json").stdout)
     clients = []
     for number in range(200):
         client = socket.socket(socket.AF_UNIX)
-        client.connect(told["socket"])
+        client.connect(status["socket"])
         client.setblocking(False)
         if number % 4 == 1:
             client.send(b"x" * 4096)

@@ -29,7 +29,7 @@ def segments_of(pids):
     return found
 
 
-def there(paths):
+def existing(paths):
     return {path for path in paths if os.path.exists(path)}
 
 
@@ -73,15 +73,15 @@ def test_the_next_start_removes_what_dead_jobs_have_left_and_leaves_the_living_a
     of_dead = segments_of(set(processes_with(job.mark)) - of_living)
     kill_all(job, of_living)
     dead.communicate()
-    assert of_dead and there(of_dead) == of_dead, "without shared memory there is nothing to see here"
+    assert of_dead and existing(of_dead) == of_dead, "without shared memory there is nothing to see here"
     assert set(temporary.iterdir()) > folders_of_living
     assert sessions(temporary) > sessions_of_living
     assert set(records.iterdir()) > records_of_living
 
     done = job.launch("--no-banner", "/bin/true", env=own_folders)
     assert done.returncode == 0, done.stderr
-    assert there(of_dead) == set()
-    assert there(segments_of_living) == segments_of_living
+    assert existing(of_dead) == set()
+    assert existing(segments_of_living) == segments_of_living
     assert set(temporary.iterdir()) == folders_of_living
     assert sessions(temporary) == sessions_of_living
     assert set(records.iterdir()) == records_of_living
@@ -102,7 +102,7 @@ def test_a_worker_sweeps_its_node_too(job, own_folders):
     assert left and list(own_folders["TMPDIR"].glob("dtrain.*"))
     done = job.mpirun(1, WORKER, "--", "true", env=own_folders)
     assert done.returncode == 0, done.stderr
-    assert there(left) == set() and list(own_folders["TMPDIR"].glob("dtrain.*")) == []
+    assert existing(left) == set() and list(own_folders["TMPDIR"].glob("dtrain.*")) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="acting as two users needs root")
@@ -179,8 +179,8 @@ def test_gloos_folder_on_two_nodes_cannot_be_guessed(job):
     launchers = [job.start(LAUNCH, "--log_dir", f"log{number}", *arguments, env={"DTRAIN_KEY_FILE": job.folder / "key"})
                  for number in (0, 1)]
     for launcher in launchers:
-        _, said = launcher.communicate(timeout=60)
-        assert launcher.returncode == 0, said
+        _, err = launcher.communicate(timeout=60)
+        assert launcher.returncode == 0, err
     names = [path.read_text().strip() for path in job.folder.glob("log?/workerlog.?")]
     assert len(names) == 2 and len(set(names)) == 1
     assert len(names[0].removeprefix("/tmp/dtrain-gloo.")) == 32

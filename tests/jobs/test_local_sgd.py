@@ -151,11 +151,11 @@ REFUSED = {
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_it_does_not_go_with_is_refused_in_one_line(native, tmp_path, case, ranks):
-    text, says = REFUSED[case]
+    text, message = REFUSED[case]
     line = 'optimizer = "adam"'
     result = mpirun(ranks, [native, write_job(tmp_path, **{line: f"{line}\n{text}"})], tmp_path)
     assert result.returncode == 2
-    assert len(complaints(result)) == 1 and says in complaints(result)[0]
+    assert len(complaints(result)) == 1 and message in complaints(result)[0]
     assert [path.name for path in tmp_path.iterdir()] == ["job.toml"]
 
 

@@ -68,7 +68,7 @@ def counted_samples(rank):
     return lambda: (normal(10, 10), normal(10, 1))
 
 
-def assert_each_rank_tells(expected, text, decimals):
+def assert_each_rank_prints(expected, text, decimals):
     for rank, of_rank in enumerate(expected.T):
         losses = [float(each) for each in re.findall(rf"^\[{rank}\] loss: (\d+\.\d{{{decimals}}})$", text, re.M)]
         assert len(losses) == STEPS
@@ -85,7 +85,7 @@ def test_the_regression_that_spawn_starts(tmp_path, ranks):
         ranks = 2
     assert done.returncode == 0, done.stderr
     expected = regression_losses([polar_samples(rank) for rank in range(ranks)])
-    assert_each_rank_tells(expected, done.stdout, decimals=6)
+    assert_each_rank_prints(expected, done.stdout, decimals=6)
 
 
 @pytest.mark.parametrize("form, gpus, ranks", [(3, "", 2), (2, "2,3,4", 3)])
@@ -94,7 +94,7 @@ def test_the_network_of_ones_own_that_spawn_starts(tmp_path, form, gpus, ranks):
     done = run([program, form, STEPS], tmp_path, CUDA_VISIBLE_DEVICES=gpus, DTRAIN_DEVICE="cpu")
     assert done.returncode == 0, done.stderr
     expected = regression_losses([counted_samples(rank) for rank in range(ranks)])
-    assert_each_rank_tells(expected, done.stdout, decimals=4)
+    assert_each_rank_prints(expected, done.stdout, decimals=4)
 
 
 def handwritten_digits(part):

@@ -62,9 +62,9 @@ def test_mandoc_has_nothing_to_say_about_the_page(prefix, program):
     if shutil.which("mandoc") is None:
         pytest.skip("mandoc is not installed")
     # A page without a date is the same whenever it is made.
-    said = [line for line in run("mandoc", "-T", "lint", "-W", "warning", page(prefix, program)).stdout.splitlines()
-            if "missing date" not in line]
-    assert said == []
+    warnings = [line for line in run("mandoc", "-T", "lint", "-W", "warning", page(prefix, program)).stdout.splitlines()
+                if "missing date" not in line]
+    assert warnings == []
 
 
 def test_pages_name_each_other(prefix):
@@ -133,13 +133,13 @@ bindkey '^I' complete-word; bindkey '^Xq' show
 cd {folder}
 touch begun
 """)
-        here, there = pty.openpty()
-        shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=there, stdout=there, stderr=there, start_new_session=True,
+        controller, terminal = pty.openpty()
+        shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
                                  env={"PATH": f"{prefix / 'bin'}:/usr/bin:/bin", "TERM": "vt100", "HOME": str(folder)})
-        os.close(there)
+        os.close(terminal)
 
         def type_and_wait(text, file):
-            os.write(here, text.encode())
+            os.write(controller, text.encode())
             limit = time.monotonic() + 60
             while not (folder / file).exists():
                 assert shell.poll() is None and time.monotonic() < limit, f"no {file} for {line}"
@@ -148,7 +148,7 @@ touch begun
             type_and_wait(f". {folder}/begin\n", "begun")
             type_and_wait(f"{line}\t\x18q", "made")
         finally:
-            os.close(here)
+            os.close(controller)
             shell.kill()
             shell.wait()
         return (folder / "made").read_text().rstrip("\n")

@@ -309,13 +309,13 @@ def test_the_slowest_rank_of_each_epoch_is_named(native, tmp_path, job, slow_pro
     command = [native, job, "--epochs", "2", *options]
     done = mpirun(1, [*command, ":", "-np", "1", "env", f"LD_PRELOAD={slow_products}", *command], tmp_path)
     assert done.returncode == 0, done.stderr
-    told = re.findall(r"^ +(\d) .*\n        rank 1 on \S+ was the slowest: others waited up to (\d\.\d\d) s for it$", done.stdout, re.M)
-    assert [epoch for epoch, _ in told] == ["1", "2"], done.stdout
+    slowest = re.findall(r"^ +(\d) .*\n        rank 1 on \S+ was the slowest: others waited up to (\d\.\d\d) s for it$", done.stdout, re.M)
+    assert [epoch for epoch, _ in slowest] == ["1", "2"], done.stdout
     if not options:
         return
     page = page_of(tmp_path / "run.html")
     assert [(slow["epoch"], slow["rank"], f"{slow['waited']:.2f}") for slow in page.run["slow_epochs"]] == \
-        [(int(epoch), 1, waited) for epoch, waited in told]
+        [(int(epoch), 1, waited) for epoch, waited in slowest]
     assert "In 2 epochs others waited for a rank: in 2 for rank 1 on " in page.sections["phases"]
     assert "Rank 1 on " in page.sections["phases"]
 

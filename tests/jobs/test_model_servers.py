@@ -69,7 +69,7 @@ def result_of(job, *arguments, options=SERVERS):
     return re.search(r"^loss .*", done.stdout, re.M)[0], re.findall(r"^epoch .*", done.stdout, re.M)
 
 
-def said(job, name):
+def lines_of_log(job, name):
     """The lines of a log but those of dtrain-worker: the launcher may stop a rank that still ends by itself."""
     return [line for line in (job.folder / "log" / name).read_text().splitlines()
             if not re.match(r"dtrain: .*stopped by SIGTERM ", line)]
@@ -77,7 +77,7 @@ def said(job, name):
 
 def test_sync_trains_what_two_ranks_train(job):
     of_servers = result_of(job, "sync", 5)
-    assert [said(job, f"serverlog.{server}") for server in (0, 1)] == [["served"]] * 2
+    assert [lines_of_log(job, f"serverlog.{server}") for server in (0, 1)] == [["served"]] * 2
     assert of_servers == result_of(job, "none", 5, options=["--nproc_per_node", "2"])
     assert len(of_servers[1]) == 5
 
@@ -114,13 +114,13 @@ def test_a_server_that_dies_ends_the_job(job):
 def test_without_servers_one_line_says_how_to_start_it(job):
     done = of_program(job, "sync", 1, options=["--nproc_per_node", "2"])
     assert done.returncode == 2
-    told = set(line for rank in (0, 1) for line in said(job, f"workerlog.{rank}"))
-    assert told == {"model: the model is to be trained with parameter servers, and none of the job's 2 ranks is one: start it "
-                    "with dtrain-launch --server_num N --worker_num M, or set ParameterServers::count to how many serve"}
+    lines = set(line for rank in (0, 1) for line in lines_of_log(job, f"workerlog.{rank}"))
+    assert lines == {"model: the model is to be trained with parameter servers, and none of the job's 2 ranks is one: start it "
+                     "with dtrain-launch --server_num N --worker_num M, or set ParameterServers::count to how many serve"}
 
 
 def test_an_error_of_all_trainers_ends_the_job_with_its_line(job):
     done = of_program(job, "sync", -1)
     assert done.returncode == 2, done.stderr
-    assert said(job, "workerlog.0") == ["model: epochs is -1; it must be 0 or more"]
-    assert set(said(job, "serverlog.0")) <= {"served"}, "it says no error of its own"
+    assert lines_of_log(job, "workerlog.0") == ["model: epochs is -1; it must be 0 or more"]
+    assert set(lines_of_log(job, "serverlog.0")) <= {"served"}, "it says no error of its own"

@@ -56,7 +56,7 @@ def when(name):
 """
 
 
-def told(job, role, index):
+def environment_of(job, role, index):
     return json.loads((job.folder / f"{role}.{index}.json").read_text())
 
 
@@ -81,7 +81,7 @@ def run_collective(job, *options, env=None, ranks=2):
     done = job.launch(*options, "finds.py", env=env)
     assert done.returncode == 0, done.stderr
     assert job.left_behind() == []
-    return done, [told(job, "TRAINER", rank) for rank in range(ranks)]
+    return done, [environment_of(job, "TRAINER", rank) for rank in range(ranks)]
 
 
 def expected_of_collective(job, envs, rank):
@@ -167,24 +167,24 @@ PADDLE_TRAINER_ID                         0
 {"=" * 87}
 {endpoints}
 """
-    said = [line for line in done.stderr.splitlines() if line.startswith("INFO ")]
+    messages = [line for line in done.stderr.splitlines() if line.startswith("INFO ")]
     greeting = "Local start 4 processes. First process distributed environment info (Only For Debug):"
-    assert re.fullmatch(r"INFO \d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} \S+\] " + re.escape(greeting), said[0])
+    assert re.fullmatch(r"INFO \d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} \S+\] " + re.escape(greeting), messages[0])
 
 
 def test_the_console_greets_each_role(job):
     job.script("finds.py", TOGETHER)
     done = job.launch("--server_num", 2, "--worker_num", 1, "--heter_worker_num", 1, "finds.py")
     assert done.returncode == 0, done.stderr
-    said = [line.partition("] ")[2] for line in done.stderr.splitlines() if line.startswith("INFO ")]
+    messages = [line.partition("] ")[2] for line in done.stderr.splitlines() if line.startswith("INFO ")]
     greeting = "Local {} start {} processes. First process distributed environment info (Only For Debug):"
-    assert said == [greeting.format("server", 2), greeting.format("worker", 1), greeting.format("heter_worker", 1),
-                    "Please check servers, workers and heter_worker logs in log/workerlog.*, log/serverlog.* and "
-                    "log/heterlog.*"]
+    assert messages == [greeting.format("server", 2), greeting.format("worker", 1), greeting.format("heter_worker", 1),
+                        "Please check servers, workers and heter_worker logs in log/workerlog.*, log/serverlog.* and "
+                        "log/heterlog.*"]
     tables = done.stdout.split("            Distributed Envs              Value\n")[1:]
     for table, role, index in zip(tables, ["PSERVER", "TRAINER", "HETER_TRAINER"], [0, 0, 0]):
         shown = dict(line.split(None, 1) for line in table.splitlines() if " " in line)
-        env = told(job, role, index)
+        env = environment_of(job, role, index)
         for name in ("TRAINING_ROLE", "PADDLE_PORT", "POD_IP", "PADDLE_TRAINERS_NUM", "PADDLE_GLOO_HTTP_ENDPOINT",
                      "PADDLE_TRAINER_ENDPOINTS"):
             assert shown[name] == env[name], name
@@ -241,9 +241,9 @@ def run_servers(job, *options, servers, workers, heter=0, env=None):
     done = job.launch(*options, "finds.py", env=env)
     assert done.returncode == 0, done.stderr
     assert job.left_behind() == []
-    envs = {"PSERVER": [told(job, "PSERVER", i) for i in range(servers)],
-            "TRAINER": [told(job, "TRAINER", i) for i in range(workers)],
-            "HETER_TRAINER": [told(job, "HETER_TRAINER", i) for i in range(heter)]}
+    envs = {"PSERVER": [environment_of(job, "PSERVER", i) for i in range(servers)],
+            "TRAINER": [environment_of(job, "TRAINER", i) for i in range(workers)],
+            "HETER_TRAINER": [environment_of(job, "HETER_TRAINER", i) for i in range(heter)]}
     addresses = {role: [f"{e['POD_IP']}:{e['PADDLE_PORT']}" for e in members] for role, members in envs.items()}
     everybody = [env for members in envs.values() for env in members]
     common = {"PADDLE_PSERVERS_IP_PORT_LIST": ",".join(addresses["PSERVER"]),

@@ -204,15 +204,15 @@ def test_shared_memory_of_variables_gives_the_same_file(native, tmp_path, ranks,
     assert memory[1] < memory[0]
 
 
-@pytest.mark.parametrize("text, says", [
+@pytest.mark.parametrize("text, message", [
     ('optimizer = "adamax"', 'optimizer = "adamax": it must be one of "adagrad", "adam", "adamw", "ftrl", "momentum", "sgd"'),
     ('optimizer = "adam"\n[train.schedule]\nkind = "cosine"\nepochs = 0', "[train.schedule] epochs = 0: it must be"),
     ('optimizer = "adam"\none_copy = true\n[train.clip]\nby = "norm"', "'one_copy' and 'clip' exclude each other"),
 ])
-def test_training_that_cannot_be_is_refused_in_one_line(native, tmp_path, text, says):
+def test_training_that_cannot_be_is_refused_in_one_line(native, tmp_path, text, message):
     result = mpirun(2, [native, job_with(tmp_path, "bad", text)], tmp_path)
     assert result.returncode == 2
-    assert len(complaints(result)) == 1 and says in complaints(result)[0]
+    assert len(complaints(result)) == 1 and message in complaints(result)[0]
     assert not (tmp_path / "bad").exists()
 
 

@@ -32,7 +32,7 @@ BROUGHT_ALONG = {"g++", "ninja-build", "openmpi-bin"}
 # A package is compiled once.
 ONLY_FASTER = {"ccache"}
 # A Debian system is not without them, or they come with openmpi-bin.
-ALWAYS_THERE = {"libc6", "libgcc-s1", "libstdc++6", "libopenmpi3"}
+ALWAYS_INSTALLED = {"libc6", "libgcc-s1", "libstdc++6", "libopenmpi3"}
 
 
 def run(*command, **options):
@@ -95,7 +95,7 @@ def test_both_containers_are_built_in_one_way():
     commands = [{" ".join(words.split()) for words in command.findall(text)} for text in texts]
     assert commands[0] == commands[1] and len(commands[0]) == 2
     assert container_packages("dtrain.def") == container_packages("Dockerfile")
-    assert_options_are_there([word for command in commands[0] for word in command.split() if word.startswith("-D") and "prefix" not in word])
+    assert_options_exist([word for command in commands[0] for word in command.split() if word.startswith("-D") and "prefix" not in word])
 
 
 def test_the_container_has_the_libraries_of_the_programs():
@@ -110,7 +110,7 @@ def test_the_container_has_the_libraries_of_the_programs():
     assert len(libraries) > 10
     for library in sorted(libraries):
         owners = {line.split(":")[0] for line in run("dpkg-query", "-S", f"*/{library}").stdout.splitlines()}
-        assert owners & (installed | ALWAYS_THERE), f"{library} is of {owners or 'no package'}"
+        assert owners & (installed | ALWAYS_INSTALLED), f"{library} is of {owners or 'no package'}"
 
 
 def module(prefix, *command):
@@ -175,7 +175,7 @@ def wanted_elsewhere(where):
     return {ELSEWHERE[name][where] for name in listed("required", "optional") - ONLY_FASTER} - {"-"}
 
 
-def assert_options_are_there(words):
+def assert_options_exist(words):
     """-Dname=value, as meson_options.txt has them: features, or a text."""
     kinds = dict(re.findall(r"^option\('(\w+)', type: '(\w+)'", (SOURCE / "meson_options.txt").read_text(), re.M))
     given = [re.fullmatch(r"-D(\w+)=(\S+)", word).groups() for word in words if word.startswith("-D")]
@@ -204,10 +204,10 @@ def spack_recipe(monkeypatch):
     """The class of the recipe, and what it said: {directive: [(arguments, options)]}."""
     folder = PACKAGES / "spack/spack_repo/dtrain"
     assert re.search(r"^repo:\n  namespace: dtrain\n  api: v2\.\d+$", (folder / "repo.yaml").read_text(), re.M)
-    said = {}
+    directives = {}
     api = types.ModuleType("spack.package")
     for name in ("conflicts", "depends_on", "license", "variant", "version"):
-        setattr(api, name, lambda *arguments, _name=name, **options: said.setdefault(_name, []).append((arguments, options)))
+        setattr(api, name, lambda *arguments, _name=name, **options: directives.setdefault(_name, []).append((arguments, options)))
     api.EnvironmentModifications = object
     meson = types.ModuleType("spack_repo.builtin.build_systems.meson")
     meson.MesonPackage = object
@@ -215,25 +215,25 @@ def spack_recipe(monkeypatch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     names = {}
     exec(compile((folder / "packages/dtrain/package.py").read_text(), "package.py", "exec"), names)
-    return names["Dtrain"], said
+    return names["Dtrain"], directives
 
 
 def test_spack_recipe(spack_recipe):
-    recipe, said = spack_recipe
-    names = {re.match(r"[\w-]+", arguments[0]).group() for arguments, _ in said["depends_on"]}
+    recipe, directives = spack_recipe
+    names = {re.match(r"[\w-]+", arguments[0]).group() for arguments, _ in directives["depends_on"]}
     assert names - {"cuda", "nccl"} == wanted_elsewhere(0)
-    variants = {arguments[0]: options["default"] for arguments, options in said["variant"]}
+    variants = {arguments[0]: options["default"] for arguments, options in directives["variant"]}
     for sign in "+~":
         package = recipe()
         package.spec = SpackSpec(*(sign + name for name in variants))
         words = package.meson_args()
-        assert_options_are_there(words)
+        assert_options_exist(words)
         for name in variants:
             assert f"-D{name}={'enabled' if sign == '+' else 'disabled'}" in words
-        told = []
-        package.setup_build_environment(types.SimpleNamespace(append_path=lambda *words: told.append(words)))
-        assert ("CPATH", "/spack/onednn/include") in told
-        assert (("LIBRARY_PATH", "/spack/nccl/lib") in told) == (sign == "+")
+        paths = []
+        package.setup_build_environment(types.SimpleNamespace(append_path=lambda *words: paths.append(words)))
+        assert ("CPATH", "/spack/onednn/include") in paths
+        assert (("LIBRARY_PATH", "/spack/nccl/lib") in paths) == (sign == "+")
 
 
 def easybuild_recipe():
@@ -249,7 +249,7 @@ def test_easybuild_recipe():
     toolchain = words["toolchain"]
     assert file.name == f"{words['name']}-{words['version']}-{toolchain['name']}-{toolchain['version']}.eb"
     assert {name for name, _ in words["dependencies"] + words["builddependencies"]} == wanted_elsewhere(1)
-    assert_options_are_there(words["configopts"].split())
+    assert_options_exist(words["configopts"].split())
     assert {"-Drocksdb=disabled", "-Dprometheus=disabled"} <= set(words["configopts"].split())
     own = {tuple(other.name.split("-")[:2]) for other in file.parent.glob("*.eb")} - {tuple(file.name.split("-")[:2])}
     assert own <= set(words["dependencies"]), "a recipe that nobody asks for"
@@ -261,7 +261,7 @@ def test_conda_recipe():
     entries = recipe["requirements"]["build"] + recipe["requirements"]["host"]
     names = {entry if entry.startswith("$") else entry.split()[0] for entry in entries}
     assert names - {'${{ stdlib("c") }}'} == wanted_elsewhere(2)
-    assert_options_are_there(" ".join(recipe["build"]["script"]).split())
+    assert_options_exist(" ".join(recipe["build"]["script"]).split())
 
 
 def recipe_versions(packages):
@@ -301,7 +301,7 @@ NOT_WRAPPED = {"threads", "openmp", "mpi", "ompi-c", "mpich", "hwloc", "hdf5", "
                "libsodium", "libcurl", "rocksdb", "prometheus-cpp-core"}
 
 
-def dependencies_asked_for():
+def dependencies_of_build():
     files = [SOURCE / "meson.build", *(SOURCE / "src").rglob("meson.build"), *(SOURCE / "tests").rglob("meson.build"),
              *(SOURCE / "benchmarks").rglob("meson.build")]
     calls = [call for file in files for call in re.findall(r"\bdependency\(((?:'[^']*'(?:, )?)+)", file.read_text())]
@@ -324,7 +324,7 @@ def provided(wrap):
 def test_wraps_provide_what_the_build_asks_for():
     names = [name for file in WRAPS for name in provided(wrap_of(file))]
     assert len(names) == len(set(names)), "two wraps provide one name"
-    assert set(names) == dependencies_asked_for() - NOT_WRAPPED
+    assert set(names) == dependencies_of_build() - NOT_WRAPPED
 
 
 @pytest.mark.parametrize("file", WRAPS, ids=lambda file: file.stem)
@@ -383,10 +383,10 @@ def setup_without_root(tmp_path):
 
 def test_setup_without_root_takes_wraps_for_missing_packages(setup_without_root):
     done = setup_without_root("libfmt-dev", "libabsl-dev", "librocksdb-dev", "libgtest-dev")
-    said = done.stdout.splitlines()
-    assert "Downloaded and built by meson, as the packages are missing: libabsl-dev libfmt-dev" in said
-    assert ["Done without" in line for line in said].count(True) == 1
-    without = next(line for line in said if "Done without" in line)
+    lines = done.stdout.splitlines()
+    assert "Downloaded and built by meson, as the packages are missing: libabsl-dev libfmt-dev" in lines
+    assert ["Done without" in line for line in lines].count(True) == 1
+    without = next(line for line in lines if "Done without" in line)
     assert "librocksdb-dev" in without and "libfmt-dev" not in without
     assert done.returncode == 1 and "configuring failed" in done.stderr
 
@@ -423,9 +423,9 @@ def test_meson_finds_in_the_wraps_what_they_provide(tmp_path):
         empty_sources(project / "subprojects" / source["directory"], SUBPROJECTS / "packagefiles" / source["patch_directory"])
     names = {name for file in WRAPS for name in provided(wrap_of(file))}
     calls = re.findall(r"^ *(\w+ = dependency\('([^']+)'.*)$", (SOURCE / "meson.build").read_text(), re.M)
-    asked = [call for call, name in calls if name.lower() in names]
-    assert len(asked) >= len(WRAPS)
-    text = re.sub(r"required: \w+", "required: true", "\n".join(asked))
+    matching = [call for call, name in calls if name.lower() in names]
+    assert len(matching) >= len(WRAPS)
+    text = re.sub(r"required: \w+", "required: true", "\n".join(matching))
     (project / "meson.build").write_text("project('asks', 'cpp', meson_version: '>=1.0.0', default_options: ['cpp_std=c++20'])\n"
                                          f"{text}\ndependency('absl_flat_hash_map')\n")
     forced = run("meson", "setup", tmp_path / "build", project, "--wrap-mode=nodownload",

@@ -60,9 +60,9 @@ def test_each_name_is_in_the_headers(tmp_path):
 
 
 def test_a_name_that_is_not_there_is_found(tmp_path):
-    there = ["Executor", "Executor::run()", "Executor::feed()", "LastBatch::drop", "layers::fc()", "minimize()", "LocalSgd::every"]
-    not_there = ["Executer", "Executor::runs()", "LastBatch::dropped", "layers::fully_connected()", "minimise()", "LocalSgd::steps"]
-    assert unknown(there + not_there, tmp_path) == not_there
+    existing = ["Executor", "Executor::run()", "Executor::feed()", "LastBatch::drop", "layers::fc()", "minimize()", "LocalSgd::every"]
+    missing = ["Executer", "Executor::runs()", "LastBatch::dropped", "layers::fully_connected()", "minimise()", "LocalSgd::steps"]
+    assert unknown(existing + missing, tmp_path) == missing
 
 
 def test_what_the_documents_use_is_in_the_table():

@@ -344,7 +344,7 @@ HANGS = {
 
 @pytest.mark.parametrize("kind", HANGS)
 def test_who_is_to_blame(job, site, kind):
-    call, said = HANGS[kind]
+    call, message = HANGS[kind]
     job.script("train.py", BEGINNING + f"""\
 import time
 
@@ -363,7 +363,7 @@ core.ProcessGroup.waits_in = All()
     done = job.launch("--quiet", "--nproc_per_node", 3, "--hang-timeout", "1.5", "--grace", 1, "train.py",
                       env={**without_debuggers(job.folder), "PYTHONPATH": site})
     assert done.returncode == 124, done.stderr
-    assert re.search(f"it hung: {said}", done.stderr.splitlines()[0]), done.stderr
+    assert re.search(f"it hung: {message}", done.stderr.splitlines()[0]), done.stderr
     assert job.left_behind() == []
 
 

@@ -34,10 +34,10 @@ def trained(native, tmp_path_factory):
 
 @pytest.fixture
 def page(tmp_path):
-    with Browser(tmp_path / "browser") as there:
-        yield there
-        assert there.errors == []
-        assert [url for url in there.requests if not url.startswith(("file://", "about:"))] == []
+    with Browser(tmp_path / "browser") as tab:
+        yield tab
+        assert tab.errors == []
+        assert [url for url in tab.requests if not url.startswith(("file://", "about:"))] == []
 
 
 def curves(page):
@@ -211,8 +211,8 @@ def test_smoothing_shows_weighted_means_before_the_values(trained, page, tmp_pat
         assert x == raw_x and y == pytest.approx(raw[0][0][1] + (mean - losses[0]) * scale, abs=0.2)
     for step in range(1, 11):
         reading, value = read_at(page, (step - 1) / 9)[:2]
-        smooth, told = value.split(" ")
-        assert (reading, told) == (f"step {step}", f"({losses[step - 1]:g})")
+        smooth, original = value.split(" ")
+        assert (reading, original) == (f"step {step}", f"({losses[step - 1]:g})")
         assert float(smooth) == pytest.approx(means[step - 1], rel=1e-3)
     page.mouse(("Moved", 1, 1, 0))
     assert page.value("document.querySelector('.legend b').textContent").endswith(" (1)")
@@ -325,8 +325,8 @@ def test_the_page_of_a_job_that_ended_badly_begins_with_the_reason(ended_badly, 
     page.open(path, **options)
     reason, top = page.value("[document.querySelector('#failure h2')].flatMap(h => [h.textContent, h.getBoundingClientRect().top])")
     assert {"failed": "rank 1 on ", "hung": "dtrain-launch stopped the job: it hung"}[how] in reason and top < 250
-    told = page.value("document.querySelector('#failure').innerText")
-    assert {"failed": "batch 3 has 31 samples, and not 32", "hung": "workerlog.1.stacks"}[how] in told
+    text = page.value("document.querySelector('#failure').innerText")
+    assert {"failed": "batch 3 has 31 samples, and not 32", "hung": "workerlog.1.stacks"}[how] in text
     assert page.value("document.scrollingElement.scrollWidth") <= options["width"]
 
 
@@ -350,13 +350,13 @@ def size_of(png):
 
 def test_a_picture_of_a_page_has_its_size_and_colours(trained, tmp_path):
     (tmp_path / "blank.html").write_text("<!DOCTYPE html><title>blank</title>")
-    with Browser(tmp_path / "browser") as there:
-        there.open(trained / "run.html", width=390)
-        whole = there.picture(500)
-        there.open(tmp_path / "blank.html")
-        small = page_pictures.small(there, whole)
+    with Browser(tmp_path / "browser") as tab:
+        tab.open(trained / "run.html", width=390)
+        whole = tab.picture(500)
+        tab.open(tmp_path / "blank.html")
+        small = page_pictures.small(tab, whole)
         assert size_of(whole) == size_of(small) == (390, 500) and len(small) < len(whole)
-        corner = there.value("""(async () => {
+        corner = tab.value("""(async () => {
             const picture = new Image();
             picture.src = 'data:image/png;base64,%s';
             await picture.decode();

@@ -42,8 +42,8 @@ def test_where_not_all_can_be_started_the_limit_is_named_before_what_mpirun_says
     if limit > 9 and status == 0:
         pytest.skip("this MPI takes fewer processes")
     assert status != 0
-    told = f"the limit of processes and threads of cgroup /{cgroup.name} (pids.max {limit}) was reached "
-    assert told in err and "----" not in err[:err.index(told)], err
+    message = f"the limit of processes and threads of cgroup /{cgroup.name} (pids.max {limit}) was reached "
+    assert message in err and "----" not in err[:err.index(message)], err
     assert "chmod" not in err, err
 
 

@@ -41,10 +41,10 @@ def test_products_of_bfloat16_teach_as_well(native, tmp_path, ranks):
 
 
 def test_no_cpu_multiplies_float16(native, tmp_path):
-    asked = trained(native, tmp_path, 2, "half", {"[checkpoint]": 'matmul = "float16"\n[checkpoint]'})
-    assert complaints(asked) == ['dtrain-native: [train] matmul = "float16": only GPUs multiply float16 ([train] '
-                                 'device = "gpu"); all ranks compute with float32']
-    assert checksum(asked) == checksum(trained(native, tmp_path, 2, "exact", {}))
+    requested = trained(native, tmp_path, 2, "half", {"[checkpoint]": 'matmul = "float16"\n[checkpoint]'})
+    assert complaints(requested) == ['dtrain-native: [train] matmul = "float16": only GPUs multiply float16 ([train] '
+                                     'device = "gpu"); all ranks compute with float32']
+    assert checksum(requested) == checksum(trained(native, tmp_path, 2, "exact", {}))
 
 
 def test_a_cpu_without_them_computes_with_float32_and_says_so(native, tmp_path):

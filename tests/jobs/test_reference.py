@@ -36,12 +36,12 @@ def test_the_reference_is_made_without_warnings(tmp_path):
     assert "1.2.3" in (tmp_path / "doc/html/index.html").read_text()
 
 
-@pytest.mark.parametrize("declarations, told", [
+@pytest.mark.parametrize("declarations, complaint", [
     ("/// Halves. @param y there is none such\nint half(int x);", "'y'"),
     ("int half(int x);", "half"),
     ("/// Two.\nstruct Two {\n    int one = 1;\n};", "one"),
 ])
-def test_what_is_wrong_or_missing_in_a_comment_is_found(declarations, told, tmp_path):
+def test_what_is_wrong_or_missing_in_a_comment_is_found(declarations, complaint, tmp_path):
     shutil.copytree(ROOT / "include", tmp_path / "include")
     (tmp_path / "docs").mkdir()
     for name in ("reference.md", "doxygen.sed"):
@@ -49,7 +49,7 @@ def test_what_is_wrong_or_missing_in_a_comment_is_found(declarations, told, tmp_
     header = tmp_path / "include/dtrain/cpuset.hpp"
     header.write_text(header.read_text() + f"namespace dtrain {{\n{declarations}\n}}\n")
     made = doxygen(tmp_path, tmp_path / "doc")
-    assert made.returncode != 0 and "cpuset.hpp" in made.stdout and told in made.stdout, made.stdout
+    assert made.returncode != 0 and "cpuset.hpp" in made.stdout and complaint in made.stdout, made.stdout
 
 
 def test_the_first_page_leads_to_every_header():

@@ -79,7 +79,7 @@ class Sandbox:
     def refused(self, *words, before=(), **values):
         begin = time.time()
         seen = self.end(self.start(*words, before=before), begin, **values)
-        assert len(seen.said.splitlines()) == 1, seen.said
+        assert len(seen.output.splitlines()) == 1, seen.output
         return seen
 
     def is_clean(self):
@@ -153,8 +153,8 @@ def launcher_killed(sandbox, request):
     child.communicate(timeout=TIMEOUT)
     assert sandbox.job.left_behind() == []
     seconds = time.time() - since
-    told = sandbox.job.run(LAUNCH, "status", env=sandbox.environment)
-    line = next(line for line in told.stdout.splitlines() if " is lost" in line)
+    status = sandbox.job.run(LAUNCH, "status", env=sandbox.environment)
+    line = next(line for line in status.stdout.splitlines() if " is lost" in line)
     sandbox.job.run(LAUNCH, "--no-banner", "/bin/true", env=sandbox.environment)  # the next start
     return Seen(128 - child.returncode, line, seconds, sandbox.values | {"JOB": child.pid})
 
@@ -235,10 +235,10 @@ def ctrl_c(sandbox, request):
 def ctrl_c_twice(sandbox, request):
     child = sandbox.together(2, "signal.signal(signal.SIGTERM, lambda *_: open(f'asked.{rank}', 'w').close())\n"
                                 "open(f'ready.{rank}', 'w').close()\nwhile True: time.sleep(0.1)", "--grace", 600)
-    there = lambda name: all((sandbox.folder / f"{name}.{rank}").exists() for rank in (0, 1))  # noqa: E731
-    sandbox.job.wait_until(lambda: there("ready"))
+    both_wrote = lambda name: all((sandbox.folder / f"{name}.{rank}").exists() for rank in (0, 1))  # noqa: E731
+    sandbox.job.wait_until(lambda: both_wrote("ready"))
     child.send_signal(signal.SIGINT)
-    sandbox.job.wait_until(lambda: there("asked"))
+    sandbox.job.wait_until(lambda: both_wrote("asked"))
     since = time.time()
     child.send_signal(signal.SIGINT)
     return sandbox.end(child, since)
@@ -246,7 +246,7 @@ def ctrl_c_twice(sandbox, request):
 
 def crash_loop(sandbox, request):
     seen = sandbox.end(sandbox.together(2, in_rank_1("raise ValueError('no batch')"), "--max_restart", 2))
-    assert seen.said.count("rank 1 on ") == 3 and "the job had been started again 2 times before\n" in seen.said, seen.said
+    assert seen.output.count("rank 1 on ") == 3 and "the job had been started again 2 times before\n" in seen.output, seen.output
     return seen
 
 
@@ -254,7 +254,7 @@ def all_of_64(sandbox, request):
     sandbox.job.script("fails.sh", "#!/bin/sh\n: > up.$RANK\nwhile [ $(ls up.* | wc -l) -lt 64 ]; do sleep 0.3; done\n: > happened\n"
                                    "echo 'no batch' >&2\nexit 3\n").chmod(0o755)
     seen = sandbox.end(sandbox.start("--nproc_per_node", 64, "./fails.sh"))
-    assert len(seen.said.splitlines()) < 40, seen.said  # and not 64 reports
+    assert len(seen.output.splitlines()) < 40, seen.output  # and not 64 reports
     return seen
 
 

@@ -239,9 +239,9 @@ global_batch = 64
     _, err = child.communicate(timeout=30)
     assert child.returncode == 143, err
     for rank in (0, 1):
-        *_, told, stopped = job.log(rank).splitlines()
+        *_, signal_info, stopped = job.log(rank).splitlines()
         assert re.fullmatch(r"\[SignalInfo: \*\*\* SIGTERM \(@0x[0-9a-f]+\) received by PID \d+ \(TID 0x[0-9a-f]+\) "
-                            r"from PID \d+ \*\*\*\]", told)
+                            r"from PID \d+ \*\*\*\]", signal_info)
         assert stopped == "dtrain: stopped by SIGTERM because dtrain-launch got SIGTERM"
 
 
@@ -398,8 +398,8 @@ def test_a_worker_of_a_parameter_server_job_fails(job):
     assert f"dtrain-launch: worker 1 (rank 2) on {host()}: the program ended with exit code 7\n" in done.stderr
     assert "ABORT!!! Out of all 2 workers, the worker process with rank=[1] was aborted. Please check its log.\n" \
         in done.stderr
-    said = f"dtrain: stopped by SIGTERM after worker 1 (rank 2) failed on {host()}; see {job.folder}/log/workerlog.1\n"
-    assert (job.folder / "log/serverlog.0").read_text() == said
+    message = f"dtrain: stopped by SIGTERM after worker 1 (rank 2) failed on {host()}; see {job.folder}/log/workerlog.1\n"
+    assert (job.folder / "log/serverlog.0").read_text() == message
     report = read_report(job)
     assert report["ranks"] == {"server": 1, "worker": 2}
     assert [(end["role"], end["number"], end["rank"]) for end in report["failed"]] == [("worker", 1, 2)]

@@ -204,8 +204,8 @@ def test_killed_before_its_first_checkpoint_it_begins_anew(native, job):
     trained(native, job, native_job(job, "parts", 2, learning_rate=0.1))
     only_the_last = f"every = {LONG}"
     path = native_job(job, "parts", LONG, checkpoint=only_the_last)
-    told = job.folder / "log/workerlog.0"
-    log = killed_once(job, lambda: told.exists() and re.search("^ +1 ", told.read_text(), re.MULTILINE), path)
+    log_file = job.folder / "log/workerlog.0"
+    log = killed_once(job, lambda: log_file.exists() and re.search("^ +1 ", log_file.read_text(), re.MULTILINE), path)
     assert "restart   1 begins anew: in parts is no checkpoint of this job that it could go on from\n" in log
     assert not resumed(log)
     trained(native, job, native_job(job, "whole", LONG, checkpoint=only_the_last))
@@ -245,19 +245,19 @@ def test_killed_at_any_moment_a_job_ends_as_if_undisturbed(job, words, servers):
     assert child.returncode == 0, err
     assert kills > 0 and err.count("starting it again") >= 1
     # The first is the undisturbed job's; a rank that is killed after its job's last line makes it say it again.
-    said = re.findall("^parameters    checksum (.*)$", job.log(0), re.MULTILINE)
-    assert len(said) >= 2 and said == expected * len(said)
+    checksums = re.findall("^parameters    checksum (.*)$", job.log(0), re.MULTILINE)
+    assert len(checksums) >= 2 and checksums == expected * len(checksums)
 
 
-@pytest.mark.parametrize("asked", ["auto", "older/epoch-000002"])
-def test_its_own_checkpoints_win_over_what_it_first_went_on_from(native, job, asked):
+@pytest.mark.parametrize("resume_from", ["auto", "older/epoch-000002"])
+def test_its_own_checkpoints_win_over_what_it_first_went_on_from(native, job, resume_from):
     trained(native, job, native_job(job, "older", 2, learning_rate=0.1))
     for name in ("whole", "parts"):
         shutil.copytree(job.folder / "older", job.folder / name)
-    trained(native, job, native_job(job, "whole", checkpoint="every = 10"), "--resume", asked)
-    log = killed_once(job, (job.folder / "parts/.dtrain-run").exists, native_job(job, "parts"), "--resume", asked)
+    trained(native, job, native_job(job, "whole", checkpoint="every = 10"), "--resume", resume_from)
+    log = killed_once(job, (job.folder / "parts/.dtrain-run").exists, native_job(job, "parts"), "--resume", resume_from)
     first, second = resumed(log)
-    assert first == asked.replace("auto", "parts/epoch-000002")
+    assert first == resume_from.replace("auto", "parts/epoch-000002")
     assert second.startswith("parts/epoch-") and second > first
     last = f"epoch-{EPOCHS:06}"
     assert contents(job.folder / "parts" / last) == contents(job.folder / "whole" / last)
@@ -302,5 +302,5 @@ def test_the_mark_is_for_restarts_alone(native, job):
     assert job.launch(path).returncode == 0
     assert not (job.folder / "job/.dtrain-run").exists(), "of another job"
     keeps_none = job.script("none.toml", path.read_text().split("[checkpoint]")[0])
-    told = trained(native, job, keeps_none, DTRAIN_RUN_ID="aa", PADDLE_RESTART_COUNT=2).stdout
-    assert "restart   2 begins anew: this job keeps no checkpoints\n" in told
+    output = trained(native, job, keeps_none, DTRAIN_RUN_ID="aa", PADDLE_RESTART_COUNT=2).stdout
+    assert "restart   2 begins anew: this job keeps no checkpoints\n" in output

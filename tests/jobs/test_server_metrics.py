@@ -90,8 +90,8 @@ def test_each_server_tells_what_it_has(native, tmp_path, clicks):
         for name, kind in types.items():
             assert name.startswith("dtrain_server_")
             assert (kind == "counter") == name.endswith("_total")
-    told = counts(result)
-    assert sums == {"rows": told["rows"], "inserted": told["inserted"]}
+    expected = counts(result)
+    assert sums == {"rows": expected["rows"], "inserted": expected["inserted"]}
 
 
 def mpirun_environment():

@@ -215,8 +215,8 @@ def test_servers_by_the_launcher_and_by_two_programs_of_mpirun(native, tmp_path,
     assert "2 trainers with 2 parameter servers (sync)" in log
     assert checksum(programs) in log
     # On a busy machine the launcher may be sooner than the server's own end.
-    said = (tmp_path / "log" / "serverlog.1").read_text()
-    assert said in ("", "dtrain: stopped by SIGTERM because the others are done\n")
+    output = (tmp_path / "log" / "serverlog.1").read_text()
+    assert output in ("", "dtrain: stopped by SIGTERM because the others are done\n")
 
 
 def two_programs(native, job, cwd, first, second):
@@ -392,8 +392,8 @@ def test_the_report_names_the_server_that_cannot_write(native, small_disk, tmp_p
     assert re.fullmatch(rf"parameter server {number}: cannot write (the checkpoint )?{folder}/job/\S+: "
                         "No space left on device", cause["error"]), cause
     log = tmp_path / "log" / f"serverlog.{number}"
-    said, _, after_it = log.read_text().partition("\n")
-    assert said == f"dtrain: {cause['error']}"
+    first_line, _, after_it = log.read_text().partition("\n")
+    assert first_line == f"dtrain: {cause['error']}"
     if after_it:
         assert cause["how"] == "stopped_by_dtrain" and after_it.startswith("[SignalInfo: *** SIGTERM"), after_it
     assert f"dtrain-launch: server {number} (rank {number}) on " in result.stderr
@@ -627,9 +627,9 @@ def test_exported_rows_serve_the_model(native, tmp_path, clicks):
     newest = tmp_path / "job" / "epoch-000001"
     assert len(needs(newest)) == 2
     for name in ("rows.csv", "rows.h5"):
-        told = run([WORKER, "--inspect", newest, "--export", name], tmp_path)
-        assert told.returncode == 0, told.stderr
-        assert re.fullmatch(rf"{name}: table embedding.weight, \d+ rows of 8 numbers\n", told.stdout)
+        exported = run([WORKER, "--inspect", newest, "--export", name], tmp_path)
+        assert exported.returncode == 0, exported.stderr
+        assert re.fullmatch(rf"{name}: table embedding.weight, \d+ rows of 8 numbers\n", exported.stdout)
     lines = [line.split(",") for line in (tmp_path / "rows.csv").read_text().splitlines()]
     assert lines[0] == ["id"] + [f"w{i}" for i in range(8)]
     with h5py.File(tmp_path / "rows.h5") as file:
@@ -778,8 +778,8 @@ def test_killed_before_its_first_checkpoint_a_job_with_servers_begins_anew(nativ
     log = tmp_path / "log" / "workerlog.0"
     kill_one_of_a_launched_job(tmp_path, job,
                                lambda: log.exists() and re.search("^ +1 ", log.read_text(), re.MULTILINE), serves=True)
-    told = log.read_text()
-    assert "restart   1 begins anew: in parts is no checkpoint of this job" in told and "resumed" not in told
+    output = log.read_text()
+    assert "restart   1 begins anew: in parts is no checkpoint of this job" in output and "resumed" not in output
     assert saved(tmp_path / "parts" / "epoch-000003") == saved(tmp_path / "whole" / "epoch-000003")
 
 

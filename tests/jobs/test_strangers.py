@@ -19,7 +19,7 @@ HELLO = "import os\nprint('rank', os.environ['PADDLE_TRAINER_ID'])\n"
 FLOOD = """import itertools, resource, selectors, socket, sys
 limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-ready, made, told = selectors.DefaultSelector(), 0, False
+ready, made, reported = selectors.DefaultSelector(), 0, False
 for number in itertools.count():
     s = socket.socket()
     s.setblocking(False)
@@ -27,9 +27,9 @@ for number in itertools.count():
     s.connect_ex(("127.0.0.1", int(sys.argv[1])))
     ready.register(s, selectors.EVENT_READ)
     if len(ready.get_map()) >= min(3000, limit - 100):
-        if not told:
+        if not reported:
             print("flooding", flush=True)
-            told = True
+            reported = True
         gone = ready.select(0.01)
         for key, _ in gone or [(next(iter(ready.get_map().values())), 0)]:
             ready.unregister(key.fileobj)
@@ -107,9 +107,9 @@ def test_a_launcher_with_1024_descriptors_in_a_flood(job, port, no_ssh):
     try:
         assert flood.stdout.readline() == "flooding\n"
         agent = job.start(*arguments, "--log_dir", "log1", "train.py", env=no_ssh)
-        said = [child.communicate(timeout=60) for child in (coordinator, agent)]
+        outputs = [child.communicate(timeout=60) for child in (coordinator, agent)]
     finally:
         flood.kill()
         flood.communicate()
-    assert (coordinator.returncode, agent.returncode) == (0, 0), said
+    assert (coordinator.returncode, agent.returncode) == (0, 0), outputs
     assert [(job.folder / f"log{rank}/workerlog.{rank}").read_text() for rank in (0, 1)] == ["rank 0\n", "rank 1\n"]

@@ -11,7 +11,7 @@ import pytest
 from conftest import BUILD
 
 RUN = BUILD / "src" / "bin" / "dtrain-run"
-TELLING = r"""
+PRINT_VARIABLES = r"""
 import json, os, sys
 names = ["RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_NAME", "ROLE_RANK",
          "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_MAX_RESTARTS",
@@ -46,14 +46,14 @@ def run(job):
     return runs
 
 
-def told(done):
-    """What the ranks of TELLING told, by rank."""
+def ranks_of(done):
+    """What PRINT_VARIABLES printed, by rank."""
     return sorted((json.loads(line) for line in done.stdout.splitlines()), key=lambda each: int(each["RANK"]))
 
 
 def test_ranks_have_torchruns_variables(run, job):
-    job.script("a.py", TELLING)
-    ranks = told(run("--nproc-per-node", 2, "--role", "trainer", "--max-restarts", 3, "--rdzv-id", 77, "a.py", "--lr", "0.1", ""))
+    job.script("a.py", PRINT_VARIABLES)
+    ranks = ranks_of(run("--nproc-per-node", 2, "--role", "trainer", "--max-restarts", 3, "--rdzv-id", 77, "a.py", "--lr", "0.1", ""))
     assert [each["RANK"] for each in ranks] == ["0", "1"]
     for rank, each in enumerate(ranks):
         assert each["LOCAL_RANK"] == each["ROLE_RANK"] == str(rank)
@@ -68,13 +68,13 @@ def test_ranks_have_torchruns_variables(run, job):
 
 def test_a_module_a_program_and_the_given_port(run, job):
     (job.folder / "package").mkdir()
-    (job.folder / "package" / "train.py").write_text(TELLING)
-    rank, = told(run("--standalone", "-m", "package.train", "-x"))
+    (job.folder / "package" / "train.py").write_text(PRINT_VARIABLES)
+    rank, = ranks_of(run("--standalone", "-m", "package.train", "-x"))
     assert rank["package"] == "package" and rank["argv"][1:] == ["-x"]
-    rank, = told(run("--master_port", 29731, "-m", "package.train"))
+    rank, = ranks_of(run("--master_port", 29731, "-m", "package.train"))
     assert rank["MASTER_PORT"] == "29731"
     assert run("--no-python", "--nproc_per_node=2", "echo", "-n", "a").stdout == "aa"
-    assert told(run("--run-path", job.script("b.py", TELLING), PET_NPROC_PER_NODE=3))[2]["RANK"] == "2"
+    assert ranks_of(run("--run-path", job.script("b.py", PRINT_VARIABLES), PET_NPROC_PER_NODE=3))[2]["RANK"] == "2"
 
 
 def test_all_ranks_are_on_the_console_as_torchrun_shows_them(run, job):
@@ -133,11 +133,11 @@ sys.exit(4)
 
 
 def test_gpus_are_one_for_each_rank(run, job):
-    job.script("a.py", TELLING)
-    ranks = told(run("--nproc-per-node", 2, "a.py", CUDA_VISIBLE_DEVICES="4,5,6"))
+    job.script("a.py", PRINT_VARIABLES)
+    ranks = ranks_of(run("--nproc-per-node", 2, "a.py", CUDA_VISIBLE_DEVICES="4,5,6"))
     assert [each["CUDA_VISIBLE_DEVICES"] for each in ranks] == ["4,5,6"] * 2
-    assert len(told(run("--nproc-per-node", "gpu", "a.py", CUDA_VISIBLE_DEVICES="4,5,6"))) == 3
-    ranks = told(run("--nproc-per-node", 2, "--virtual-local-rank", "a.py", CUDA_VISIBLE_DEVICES="4,5,6"))
+    assert len(ranks_of(run("--nproc-per-node", "gpu", "a.py", CUDA_VISIBLE_DEVICES="4,5,6"))) == 3
+    ranks = ranks_of(run("--nproc-per-node", 2, "--virtual-local-rank", "a.py", CUDA_VISIBLE_DEVICES="4,5,6"))
     assert [(each["CUDA_VISIBLE_DEVICES"], each["LOCAL_RANK"]) for each in ranks] == [("4", "0"), ("5", "0")]
 
 

@@ -112,9 +112,9 @@ def test_calls_of_fortran_are_recorded(job, interface):
     child.communicate(timeout=60)
     waited = re.search(r"rank 1 on \S+ has not called MPI_Barrier 4 of MPI_COMM_WORLD at calls\+(0x[0-9a-f]+): it sleeps", line)
     assert waited, line
-    told = job.run("addr2line", "-e", "calls", waited[1]).stdout.strip()
+    location = job.run("addr2line", "-e", "calls", waited[1]).stdout.strip()
     number = next(number for number, text in enumerate(source.read_text().splitlines(), 1) if "mpi_barrier" in text)
-    assert told == f"{source}:{number}"
+    assert location == f"{source}:{number}"
     for rank, file in enumerate(files):
         calls = [re.sub(r"calls\+0x[0-9a-f]+: .*", "calls", text) for text in file.read_text().splitlines()[1:]]
         half = f"MPI_COMM_WORLD/1@{rank}"
@@ -136,7 +136,7 @@ def test_programs_without_mpi_run_as_before(job, log_folder):
 def test_a_missing_library_is_said_before_anything_starts(job):
     nowhere = {"DTRAIN_TRACE_MPI_MODULE": "/nowhere/libdtrain_trace_mpi.so"}
     done = job.launch("--trace-mpi", "/bin/true", env=nowhere)
-    said = "--trace-mpi: DTRAIN_TRACE_MPI_MODULE=/nowhere/libdtrain_trace_mpi.so: there is no such file"
-    assert done.returncode == 2 and said in done.stderr, done.stderr
+    message = "--trace-mpi: DTRAIN_TRACE_MPI_MODULE=/nowhere/libdtrain_trace_mpi.so: there is no such file"
+    assert done.returncode == 2 and message in done.stderr, done.stderr
     done = job.mpirun(1, WORKER, "--trace-mpi", "--", "true", env=nowhere)
-    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert done.returncode == 2 and message in done.stderr, done.stderr

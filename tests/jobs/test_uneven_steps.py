@@ -81,13 +81,13 @@ def test_samples_on_disk_are_the_samples_in_memory(native, tmp_path):
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("servers, batch, said", [
+@pytest.mark.parametrize("servers, batch, message", [
     (None, "batch = 110", '[train] last_batch = "uneven" lets trainers make different numbers of steps, and without parameter '
      'servers the ranks of a job add their gradients in each: use "repeat", "random" or "drop"'),
     ("count = 1", "global_batch = 128", '[train] global_batch 128 is no multiple of the 3 trainers, and with last_batch = "uneven" '
      "nothing fills up what is missing: use 'batch', of each trainer")])
-def test_jobs_that_cannot_be_uneven_are_refused(native, tmp_path, clicks, servers, batch, said):
+def test_jobs_that_cannot_be_uneven_are_refused(native, tmp_path, clicks, servers, batch, message):
     job = uneven_job(tmp_path, clicks, "job", servers, more=f'{batch}\nlast_batch = "uneven"')
     refused = mpirun(4, [native, job], tmp_path)
     assert refused.returncode == 2 and refused.stdout == ""
-    assert refused.stderr.splitlines()[0].startswith(f"dtrain-native: {said}"), refused.stderr
+    assert refused.stderr.splitlines()[0].startswith(f"dtrain-native: {message}"), refused.stderr

@@ -64,15 +64,15 @@ def test_it_is_told_at_once(job, way, others):
             job.wait_until(lambda: in_state(pid, "D"))
         (job.folder / "held").write_text("")
         os.set_blocking(child.stderr.fileno(), False)
-        said = b""
+        output = b""
 
         def wait_for(pattern):
-            nonlocal said
+            nonlocal output
             deadline = time.monotonic() + 60
-            while re.search(pattern, said.decode()) is None:
-                assert time.monotonic() < deadline, said.decode()
+            while re.search(pattern, output.decode()) is None:
+                assert time.monotonic() < deadline, output.decode()
                 time.sleep(0.02)
-                said += child.stderr.read() or b""
+                output += child.stderr.read() or b""
 
         host = os.uname().nodename.split(".")[0]
         wait_for(rf"\] rank 1 on {host}: process {pid} \(\S+\) has not ended 1 s after SIGKILL: {why}\n")
@@ -82,6 +82,6 @@ def test_it_is_told_at_once(job, way, others):
     finally:
         holder.let_go()
     os.set_blocking(child.stderr.fileno(), True)
-    said += child.communicate(timeout=60)[1]
-    assert child.returncode == (124 if others == "hang" else 3), said.decode()
+    output += child.communicate(timeout=60)[1]
+    assert child.returncode == (124 if others == "hang" else 3), output.decode()
     assert job.left_behind() == []

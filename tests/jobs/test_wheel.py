@@ -95,8 +95,8 @@ def test_the_wheel_says_what_it_is(wheel, backend, tmp_path):
 
 def test_programs_run_from_an_environment(environment, tmp_path):
     for program in ("dtrain-launch", "dtrain-run", "dtrain-worker", "fleetrun"):
-        told = run([environment / "bin" / program, "--version"], tmp_path)
-        assert told.returncode == 0 and "dtrain" in told.stdout, told.stderr
+        done = run([environment / "bin" / program, "--version"], tmp_path)
+        assert done.returncode == 0 and "dtrain" in done.stdout, done.stderr
     trained = mpirun(2, [environment / "bin/dtrain-worker"], tmp_path)
     assert trained.returncode == 0, trained.stderr
     assert re.search(r"accuracy\D+0\.9\d", trained.stdout), trained.stdout

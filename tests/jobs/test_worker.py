@@ -110,14 +110,14 @@ def test_slurm_variables_are_understood(job):
 
 def test_hosts_come_from_the_pbs_nodefile(job):
     """What rank 2 of `mpirun -np 4` gets on the second of 2 PBS nodes, with an mpirun that does not know PBS."""
-    here = os.uname().nodename
-    job.script("nodes", f"elsewhere\nelsewhere\n{here}\n{here}\n")
+    host = os.uname().nodename
+    job.script("nodes", f"elsewhere\nelsewhere\n{host}\n{host}\n")
     env = {"OMPI_COMM_WORLD_RANK": 2, "OMPI_COMM_WORLD_SIZE": 4, "OMPI_COMM_WORLD_LOCAL_RANK": 0,
            "OMPI_COMM_WORLD_LOCAL_SIZE": 2, "PMIX_NAMESPACE": "77", "PBS_JOBID": "5.head",
            "PBS_NODEFILE": job.folder / "nodes"}
     done = job.run(WORKER, "--", "sh", "-c", "echo $PADDLE_TRAINER_ENDPOINTS | tr , '\\n' | cut -d: -f1", env=env)
     assert done.returncode == 0, done.stderr
-    assert job.log(2) == f"elsewhere\nelsewhere\n{here}\n{here}\n"
+    assert job.log(2) == f"elsewhere\nelsewhere\n{host}\n{host}\n"
 
 
 @pytest.mark.parametrize("script, status", [("exit 7", 7), ("kill -SEGV $$", 139), ("kill -KILL $$", 137)])

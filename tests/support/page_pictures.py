@@ -92,9 +92,9 @@ def chunk(kind, content):
     return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
 
 
-def small(there, png):
+def small(tab, png):
     """The same picture with at most 255 colours, a third as large."""
-    width, height, palette, pixels = there.value(INDEXED % base64.b64encode(png).decode())
+    width, height, palette, pixels = tab.value(INDEXED % base64.b64encode(png).decode())
     pixels = base64.b64decode(pixels)
     rows = b"".join(b"\0" + pixels[row * width:(row + 1) * width] for row in range(height))
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)) +
@@ -110,17 +110,17 @@ def main(folder):
             page = make_page(job, pathlib.Path(temporary))
             blank = pathlib.Path(temporary) / "blank.html"
             blank.write_text("<!DOCTYPE html><title>blank</title>")
-            with browser.Browser(pathlib.Path(temporary) / "browser") as there:
+            with browser.Browser(pathlib.Path(temporary) / "browser") as tab:
                 taken = {}
                 for view, options in VIEWS.items():
-                    there.open(page, **options)
-                    there.value(BEFORE.get(job, "0"))
-                    taken[view] = there.picture(longest(job))
-                there.open(blank)  # as the page lets nobody show pictures on it
+                    tab.open(page, **options)
+                    tab.value(BEFORE.get(job, "0"))
+                    taken[view] = tab.picture(longest(job))
+                tab.open(blank)  # as the page lets nobody show pictures on it
                 for view, picture in taken.items():
-                    (folder / f"page-{job}-{view}.png").write_bytes(small(there, picture))
-                if there.errors:
-                    sys.exit(f"{job}: {there.errors}")
+                    (folder / f"page-{job}-{view}.png").write_bytes(small(tab, picture))
+                if tab.errors:
+                    sys.exit(f"{job}: {tab.errors}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class Row:
 class Seen:
     """What came of a job in which it happened."""
     status: int
-    said: str  # on stderr, or by the command that the row names
+    output: str  # on stderr, or by the command that the row names
     seconds: float  # from that moment on
     values: dict  # of placeholders
 
@@ -56,19 +56,19 @@ def pattern(text, values):
     return re.sub(r"[A-Z]+", lambda word: f"(?:{(PLACEHOLDERS | known).get(word[0], word[0])})", re.escape(text))
 
 
-def message(said):
+def message(output):
     """What stands there until logs are quoted; what dtrain tells of a good start is no message."""
-    lines = [line for line in said.splitlines() if not line.startswith("INFO ")]
+    lines = [line for line in output.splitlines() if not line.startswith("INFO ")]
     end = next((number for number, line in enumerate(lines) if line.startswith("---- last lines")), len(lines))
     return lines[:end]
 
 
 def check(row, seen):
-    said = message(seen.said)
-    assert said, f"nothing was said: {seen}"
+    lines = message(seen.output)
+    assert lines, f"nothing was said: {seen}"
     first, *others = [pattern(line, seen.values) for line in row.lines]
-    assert re.fullmatch(first, said[0]), f"the page says\n{row.lines[0]}\nand the program\n{said[0]}\nof\n{seen.said}"
+    assert re.fullmatch(first, lines[0]), f"the page says\n{row.lines[0]}\nand the program\n{lines[0]}\nof\n{seen.output}"
     for line, words in zip(others, row.lines[1:], strict=True):
-        assert any(re.fullmatch(line, told.strip()) for told in said), f"no line is\n{words}\nin\n{seen.said}"
-    assert seen.status == row.status, seen.said
+        assert any(re.fullmatch(line, printed.strip()) for printed in lines), f"no line is\n{words}\nin\n{seen.output}"
+    assert seen.status == row.status, seen.output
     print(f"{seen.seconds:.1f} s: {row.what}")  # pytest -rP shows what the page is to say

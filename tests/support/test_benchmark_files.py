@@ -90,9 +90,9 @@ def test_there_are_no_parts_of_zero():
 
 
 def test_the_line_of_a_case_that_is_worse():
-    told = compare.compared(document(with_peer(row(0.2, 0.19, 0.21), 0.1)), document(with_peer(row(0.3, 0.29, 0.32, 7), 0.1)))
-    assert told.is_worse
-    assert told.lines == [
+    comparison = compare.compared(document(with_peer(row(0.2, 0.19, 0.21), 0.1)), document(with_peer(row(0.3, 0.29, 0.32, 7), 0.1)))
+    assert comparison.is_worse
+    assert comparison.lines == [
         "worse by more than noise: launch: two ranks: 0.3 s (median of 7, 0.29 to 0.32), was 0.2 s (median of 5, 0.19 to 0.21); "
         "ratio to mpirun 3.00, was 2.00: worse by 50%, noise 5%",
         "1 cases compared, 1 worse by more than noise; 0 only in the older file, 0 only in the newer", compare.RULE]
@@ -115,16 +115,16 @@ def test_what_is_no_worse_has_no_line():
 def test_a_case_that_a_program_of_ours_no_longer_makes_is_worse():
     new = harness.Result("launch", "two ranks", "s", "lower", peer="mpirun", not_measured="exit status 1", error=True)
     for failed in (new, harness.Result("launch", "", not_measured="exit status 1", error=True)):
-        told = compare.compared(document(row(10)), document(failed))
-        assert told.is_worse
-        assert told.lines[0] == "worse: launch: two ranks: was 10 s (median of 5, 10 to 10), now not measured: exit status 1"
+        comparison = compare.compared(document(row(10)), document(failed))
+        assert comparison.is_worse
+        assert comparison.lines[0] == "worse: launch: two ranks: was 10 s (median of 5, 10 to 10), now not measured: exit status 1"
 
 
 def test_a_case_that_this_machine_cannot_measure_is_told_and_no_worse():
     for missing in (harness.Result("launch", "two ranks", not_measured="no GPU"), harness.Result("launch", "", not_measured="no GPU")):
-        told = compare.compared(document(row(10)), document(missing))
-        assert not told.is_worse
-        assert told.lines[0] == "not compared: launch: two ranks: was 10 s (median of 5, 10 to 10), now not measured: no GPU"
+        comparison = compare.compared(document(row(10)), document(missing))
+        assert not comparison.is_worse
+        assert comparison.lines[0] == "not compared: launch: two ranks: was 10 s (median of 5, 10 to 10), now not measured: no GPU"
 
 
 def test_cases_of_one_file_only_are_counted():

@@ -86,7 +86,7 @@ def test_the_last_line_is_the_programs_own_where_it_has_said_something(output, l
     ("1.5\nslow\n", "no figure in its output, which ends with 'slow'")])
 def test_output_without_a_figure(output, why):
     with pytest.raises(Failed) as failure:
-        program_runs.told(output, program_runs.last_number)
+        program_runs.parsed(output, program_runs.last_number)
     assert str(failure.value) == why
 
 

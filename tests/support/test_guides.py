@@ -44,7 +44,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
-TOLD = {
+COMPARED = {
     "options": lambda page: set(re.findall(r"(?<![\w-])--[a-z][\w-]*", page.read_text())),
     "names in code": lambda page: set(re.findall(r"`([^`\n]+)`", prose(page))),
     "examples": blocks,
@@ -61,10 +61,10 @@ def test_every_page_in_chinese_has_an_english_one_and_each_names_the_other():
         assert english in [target for target, _ in links(page)] and page in [target for target, _ in links(english)], page
 
 
-@pytest.mark.parametrize("what", TOLD)
+@pytest.mark.parametrize("what", COMPARED)
 @pytest.mark.parametrize("page", PAIRS, ids=lambda page: page.name)
 def test_both_languages_tell_the_same(page, what):
-    assert TOLD[what](PAIRS[page]) == TOLD[what](page)
+    assert COMPARED[what](PAIRS[page]) == COMPARED[what](page)
 
 
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))

@@ -61,12 +61,12 @@ def script(path, text):
     return path
 
 
-@pytest.mark.parametrize("told, why", [
+@pytest.mark.parametrize("commands, why", [
     ("echo 1", "NCCL's all-reduce is measured between two GPUs or more, and this process sees one"),
     ("echo 'node1 has no GPU for NCCL: none' >&2; exit 77", "node1 has no GPU for NCCL: none"),
     ("echo 2", "needs nccl-tests: all_reduce_perf in PATH, or its folder in DTRAIN_NCCL_TESTS")])
-def test_why_nothing_is_measured(tmp_path, told, why):
-    program = script(tmp_path / "nccl_allreduce", told)
+def test_why_nothing_is_measured(tmp_path, commands, why):
+    program = script(tmp_path / "nccl_allreduce", commands)
     with pytest.raises(harness.Unavailable) as reason:
         list(nccl.compared(program, {"PATH": "/nowhere"}))
     assert str(reason.value) == why

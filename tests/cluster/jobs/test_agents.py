@@ -50,7 +50,7 @@ def ends(launchers, timeout=60):
     return out
 
 
-def told(done):
+def outputs(done):
     """All that launchers said, for people."""
     return "\n".join(f"node {number}, status {status}:\n{out}{err}" for number, (status, out, err) in done.items())
 
@@ -68,7 +68,7 @@ def test_any_start_order(follow, order):
     ips = follow.cluster.addresses(3)
     launchers = follow.launch("--ips", ips, "--nproc_per_node", 2, "train.py", nodes=order)
     done = ends(launchers)
-    assert {number: status for number, (status, _, _) in done.items()} == {1: 0, 2: 0, 3: 0}, told(done)
+    assert {number: status for number, (status, _, _) in done.items()} == {1: 0, 2: 0, 3: 0}, outputs(done)
     for rank in range(6):
         assert follow.job.log(rank).endswith(f"rank {rank} on node{rank // 2 + 1}\n")
     assert "node 1 of 3: ranks 2-3" in done[2][2] and "node 2 of 3: ranks 4-5" in done[3][2]
@@ -106,10 +106,10 @@ def test_each_node_runs_the_script_and_the_arguments_that_it_was_given(follow, w
     launchers = {1: follow.start(1, *nodes, "--nproc_per_node", 2, "a.py", "--data=/mnt/a", "--token", "T0p5ecret"),
                  2: follow.start(2, *nodes, "--nproc_per_node", 2, "b.py", *odd, "--token", "m1ne")}
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
-    here = f"{follow.job.folder} {follow.job.folder}\n"
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
+    paths = f"{follow.job.folder} {follow.job.folder}\n"
     assert [follow.job.log(rank) for rank in range(4)] == (
-        2 * [f"a.py {['--data=/mnt/a', '--token', 'T0p5ecret']} {here}"] + 2 * [f"b.py {[*odd, '--token', 'm1ne']} {here}"])
+        2 * [f"a.py {['--data=/mnt/a', '--token', 'T0p5ecret']} {paths}"] + 2 * [f"b.py {[*odd, '--token', 'm1ne']} {paths}"])
     assert 'node 1 (10.77.0.2) runs its own command, with "b.py" in place of node 0\'s "a.py"' in done[1][2]
     assert not any(secret in err for _, _, err in done.values() for secret in ("T0p5ecret", "m1ne"))
 
@@ -125,7 +125,7 @@ def test_each_node_runs_in_the_folder_that_it_was_started_in(follow):
             "/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", f"/tmp/{folder.name}", LAUNCH, "--ips", follow.cluster.addresses(2),
             "--nproc_per_node", 1, "--log_dir", follow.job.folder / "log", "train.py", env=follow.environment)
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     folders = [f"/tmp/own.{follow.job.folder.name}.{number}" for number in (1, 2)]
     assert [follow.job.log(rank) for rank in (0, 1)] == [
         f"train.py [] {folder} {folder}\nof node {number}\n" for number, folder in enumerate(folders, 1)]
@@ -138,9 +138,9 @@ def test_a_node_without_a_launcher_runs_node_0s_command_beside_those_that_have_t
     (follow.bin / "ssh").unlink()
     nodes = ("--ips", follow.cluster.addresses(3), "--nproc_per_node", 1)
     done = ends({1: follow.start(1, *nodes, "a.py", "of 0"), 3: follow.start(3, *nodes, "b.py", "of 2")})
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
-    here = f"{follow.job.folder} {follow.job.folder}\n"
-    assert [follow.job.log(rank) for rank in range(3)] == [f"a.py ['of 0'] {here}", f"a.py ['of 0'] {here}", f"b.py ['of 2'] {here}"]
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
+    paths = f"{follow.job.folder} {follow.job.folder}\n"
+    assert [follow.job.log(rank) for rank in range(3)] == [f"a.py ['of 0'] {paths}", f"a.py ['of 0'] {paths}", f"b.py ['of 2'] {paths}"]
 
 
 def test_a_node_without_a_launcher_needs_node_0s_folder(follow):
@@ -152,8 +152,8 @@ def test_a_node_without_a_launcher_needs_node_0s_folder(follow):
     done = ends({1: follow.cluster[1].start("/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", f"/tmp/{folder.name}", LAUNCH, *nodes,
                                             follow.job.folder / "a.py", env=follow.environment),
                  3: follow.start(3, *nodes, "a.py")})
-    assert [status for status, _, _ in done.values()] == [2, 2], told(done)
-    assert f"rank 1 on node2: cannot go to the working folder /tmp/{folder.name}: No such file or directory" in done[1][2], told(done)
+    assert [status for status, _, _ in done.values()] == [2, 2], outputs(done)
+    assert f"rank 1 on node2: cannot go to the working folder /tmp/{folder.name}: No such file or directory" in done[1][2], outputs(done)
 
 
 def test_a_job_that_is_started_again_runs_each_nodes_own_command_again(follow):
@@ -161,7 +161,7 @@ def test_a_job_that_is_started_again_runs_each_nodes_own_command_again(follow):
     follow.job.script("b.py", "import os\nprint('b', os.environ['PADDLE_RESTART_COUNT'], flush=True)\n")
     nodes = ("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--max_restart", 1)
     done = ends({number: follow.start(number, *nodes, script) for number, script in ((1, "a.py"), (2, "b.py"))})
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     assert "b 1\n" in follow.job.log(1)
 
 
@@ -178,7 +178,7 @@ while not (os.path.exists("up.0") and os.path.exists("up.1")): time.sleep(0.05)
     follow.job.script("b.py", text)
     lists = ("--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers", "10.77.0.1:8000,10.77.0.2:8000")
     done = ends({1: follow.start(1, *lists, "a.py"), 2: follow.start(2, *lists, "b.py")})
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     logs = {path.name: path.read_text().splitlines()[0] for path in follow.job.folder.glob("log/*log.[0-9]")}
     assert logs == {"serverlog.0": "a.py PSERVER", "serverlog.1": "b.py PSERVER", "workerlog.0": "a.py TRAINER",
                     "workerlog.1": "b.py TRAINER"}
@@ -190,7 +190,7 @@ def test_a_script_that_is_missing_on_one_node_is_an_error_on_both_sides(follow, 
     follow.job.script("a.py", HELLO)
     nodes = ("--ips", follow.cluster.addresses(2)) if where == "--ips" else ("--master", "10.77.0.1:29511", "--nnodes", 2)
     done = ends({1: follow.start(1, *nodes, "a.py"), 2: follow.start(2, *nodes, "none.py")})
-    assert [status for status, _, _ in done.values()] == [2, 2], told(done)
+    assert [status for status, _, _ in done.values()] == [2, 2], outputs(done)
     missing = 'training script "none.py" not found\n'
     assert done[2][2].endswith("dtrain-launch: " + missing)
     assert done[1][2].endswith("dtrain-launch: a node cannot take part: node2 (10.77.0.2): " + missing)
@@ -201,7 +201,7 @@ def test_modes_that_differ_are_an_error_on_both_sides(follow):
     ips = follow.cluster.addresses(2)
     done = ends({1: follow.start(1, "--ips", ips, "train.py"), 2: follow.start(2, "--ips", ips, "--run_mode", "rpc", "train.py")})
     for status, _, err in done.values():
-        assert status == 2 and "its --run_mode is rpc, node 0's collective; give all nodes the same" in err, told(done)
+        assert status == 2 and "its --run_mode is rpc, node 0's collective; give all nodes the same" in err, outputs(done)
 
 
 def test_a_failure_names_the_log_in_the_folder_of_its_node(follow):
@@ -210,8 +210,8 @@ def test_a_failure_names_the_log_in_the_folder_of_its_node(follow):
     launchers = {number: follow.start(number, "--ips", ips, "--nproc_per_node", 1, "--log_dir", f"of{number}", "train.py")
                  for number in (1, 2)}
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [1, 1], told(done)
-    assert f"log: {follow.job.folder}/of2/workerlog.1" in done[1][2] and "of my own" in done[1][2], told(done)
+    assert [status for status, _, _ in done.values()] == [1, 1], outputs(done)
+    assert f"log: {follow.job.folder}/of2/workerlog.1" in done[1][2] and "of my own" in done[1][2], outputs(done)
 
 
 def test_a_log_on_another_disk_says_where_to_look_for_the_cause(follow):
@@ -219,7 +219,7 @@ def test_a_log_on_another_disk_says_where_to_look_for_the_cause(follow):
                                   "while not os.path.exists('up.1'): open('up.' + os.environ['RANK'], 'w'); time.sleep(0.05)\n"
                                   "if os.environ['RANK'] == '0': sys.exit(7)\ntime.sleep(1000)\n")
     done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--log_dir", "/tmp/words", "train.py"))
-    assert [status for status, _, _ in done.values()] == [7, 7], told(done)
+    assert [status for status, _, _ in done.values()] == [7, 7], outputs(done)
     assert follow.cluster[1].tmp("words/workerlog.0").read_text() == "up\n"
     assert follow.cluster[2].tmp("words/workerlog.1").read_text() == (
         "up\ndtrain: stopped by SIGTERM after rank 0 failed on node1; see workerlog.0 there\n")
@@ -237,7 +237,7 @@ while not (os.path.exists("up.0") and os.path.exists("up.1")): time.sleep(0.05)
 """)
     done = ends(follow.launch("--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers",
                               "10.77.0.2:8000,10.77.0.1:8000,10.77.0.2:8001", "train.py"))
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     logs = {path.name: path.read_text().splitlines()[0] for path in follow.job.folder.glob("log/*log.[0-9]")}
     assert logs == {"serverlog.0": "PSERVER on node1", "serverlog.1": "PSERVER on node2", "workerlog.0": "TRAINER on node2",
                     "workerlog.1": "TRAINER on node1", "workerlog.2": "TRAINER on node2"}
@@ -288,7 +288,7 @@ def test_a_port_that_says_nothing_is_not_waited_for_for_ever(follow):
     finally:
         os.kill(squatter.inner, signal.SIGKILL)
         squatter.communicate()
-    assert [status for status, _, _ in done.values()] == [2, 2], told(done)
+    assert [status for status, _, _ in done.values()] == [2, 2], outputs(done)
     assert f"TCP port {PORT}, where the nodes of the job meet, cannot be used" in done[1][2]
     assert "held by pid" in done[1][2]
     assert f"node 0 (10.77.0.1 port {PORT}) is not there after 5 s: it accepts connections and has not answered" in done[2][2]
@@ -311,7 +311,7 @@ def test_lists_in_opposite_order_are_an_error_on_both_sides(follow):
     begin = time.monotonic()
     done = ends({1: follow.start(1, "--ips", f"{a},{b}", "train.py"), 2: follow.start(2, "--ips", f"{b},{a}", "train.py")})
     for status, _, err in done.values():
-        assert status == 2 and "give all nodes the same list, in the same order" in err, told(done)
+        assert status == 2 and "give all nodes the same list, in the same order" in err, outputs(done)
         assert f"{a},{b}" in err and f"{b},{a}" in err
     assert time.monotonic() - begin < 60, "not only after --start-timeout"
 
@@ -333,7 +333,7 @@ def test_an_agent_is_told_its_servers_and_workers(follow):
     follow.job.script("train.py", "print('up')\n")
     a, b = follow.cluster.addresses(2).split(",")
     done = ends(follow.launch("--servers", f"{a}:6270,{b}:6270", "--workers", f"{a}:6271,{b}:6271,{a}:6272,{b}:6272", "train.py"))
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     assert "node 1 of 2: server 1, workers 1,3;" in done[2][2]
 
 
@@ -342,7 +342,7 @@ def test_endpoints_are_in_the_log_folder_of_every_node(follow):
     launchers = {number: follow.start(number, "--ips", follow.cluster.addresses(2), "--nproc_per_node", 2, "--log_dir",
                                       f"log{number}", "train.py") for number in (1, 2)}
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     for number in (1, 2):
         endpoints = (follow.job.folder / f"log{number}/workerlog.{2 * number - 2}").read_text().strip()
         assert (follow.job.folder / f"log{number}/endpoints.log").read_text() == (
@@ -360,7 +360,7 @@ if os.environ["TRAINING_ROLE"] == "PSERVER":
 while not os.path.exists("server.up"): time.sleep(0.05)
 """)
     done = ends({1: follow.start(1, "--servers", "10.77.0.1:6270", "--worker_num", 2, "train.py")})
-    assert done[1][0] == 0, told(done)
+    assert done[1][0] == 0, outputs(done)
     assert [(follow.job.folder / "log" / name).read_text() for name in ("serverlog.0", "workerlog.0", "workerlog.1")] == [
         "PSERVER 10.77.0.1\ndtrain: stopped by SIGTERM because the others are done\n", "TRAINER 10.77.0.1\n", "TRAINER 10.77.0.1\n"]
 
@@ -420,7 +420,7 @@ def test_a_signal_to_an_agent_stops_the_job_in_peace(follow):
         follow.wait_for_log(rank, "up")
     os.kill(launchers[2].inner, signal.SIGINT)
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [130, 130], told(done)
+    assert [status for status, _, _ in done.values()] == [130, 130], outputs(done)
     for rank in (0, 1):
         assert "bye" in follow.job.log(rank)
 
@@ -484,7 +484,7 @@ def test_a_launcher_that_comes_late_to_a_job_started_by_ssh_follows_it(follow):
     time.sleep(1)
     (follow.job.folder / "go").touch()
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     assert "started over ssh before this launcher came" in done[2][2]
 
 
@@ -503,7 +503,7 @@ def test_a_launcher_that_comes_too_late_for_its_own_command_is_told(follow):
         part = launchers[2].stderr.readline()
     (follow.job.folder / "go").touch()
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     assert "started over ssh before this launcher came, with node 0's command and folder" in part
     assert ("node 1 (10.77.0.2) runs node 0's command: it was started over ssh before its launcher came, "
             'with "b.py" in place of node 0\'s "a.py"') in done[1][2]
@@ -513,7 +513,7 @@ def test_a_job_that_is_started_again_uses_the_same_agents(follow):
     follow.job.script("train.py", "import os, sys\nprint('try', os.environ['PADDLE_RESTART_COUNT'], flush=True)\n"
                       "sys.exit(os.environ['PADDLE_RESTART_COUNT'] == '0')\n")
     done = ends(follow.launch("--ips", follow.cluster.addresses(2), "--nproc_per_node", 1, "--max_restart", 1, "train.py"))
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     assert "try 1" in follow.job.log(1)
 
 
@@ -525,7 +525,7 @@ def test_nodes_meet_at_a_master_and_may_be_unequal(follow):
     time.sleep(1)
     launchers[3] = follow.start(3, "--nproc_per_node", 2, *arguments)
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], outputs(done)
     assert "node 1 of 3: ranks 1-3" in done[2][2] and "node 2 of 3: ranks 4-5" in done[3][2]
     assert [follow.job.log(rank).split()[-1] for rank in range(6)] == ["node1", "node2", "node2", "node2", "node3", "node3"]
 
@@ -546,7 +546,7 @@ while sum(name.startswith("up.") for name in os.listdir(".")) < 3:
     launchers = {2: follow.start(2, "--server_num", 2, "--trainer_num", 1, *arguments)}
     launchers[1] = follow.start(1, "--server_num", 1, "--trainer_num", 2, *arguments)
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     assert "node 1 of 2: servers 1-2, worker 2" in done[2][2]
     lines = [(follow.job.folder / "log" / name).read_text().splitlines()[0].split() for name in
              ("serverlog.0", "serverlog.1", "serverlog.2", "workerlog.0", "workerlog.1", "workerlog.2")]
@@ -563,7 +563,7 @@ def test_nodes_at_a_master_get_the_ranks_that_they_ask_for(follow):
     time.sleep(1)
     launchers[3] = follow.start(3, *arguments, "--rank", 1, "train.py")
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], outputs(done)
     assert [follow.job.log(rank).split()[-1] for rank in range(3)] == ["node1", "node3", "node2"]
 
 
@@ -572,7 +572,7 @@ def test_several_launchers_on_one_machine_are_several_nodes(follow):
     launchers = {number: follow.start(1, "--master", "127.0.0.1:7500", "--nnodes", 3, "--nproc_per_node", 2, "--log_dir",
                                       f"log{number}", "train.py") for number in (1, 2, 3)}
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0, 0], outputs(done)
     logs = {path.name: path.read_text() for path in follow.job.folder.glob("log*/workerlog.*")}
     assert len(list(follow.job.folder.glob("log*/workerlog.*"))) == 6 and len(logs) == 6
     for rank in range(6):
@@ -660,7 +660,7 @@ def test_an_attacker_without_the_key_disturbs_nothing(follow, attack):
     assert first.words() == expected and second.words() == expected
     (follow.job.folder / "go").touch()
     done = ends(launchers)
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     assert follow.job.log(1) == "up\n"
 
 
@@ -674,14 +674,14 @@ listener = socket.create_server(("10.77.0.4", int(sys.argv[2])))
 print("listening", flush=True)
 agent, _ = listener.accept()
 coordinator = socket.create_connection((sys.argv[1], int(sys.argv[2])))
-said = open("said", "wb")
+recording = open("said", "wb")
 
 def carry(source, target, record):
     try:
         while piece := source.recv(65536):
             if record:
-                said.write(piece)
-                said.flush()
+                recording.write(piece)
+                recording.flush()
             target.sendall(piece)
     except OSError:
         pass
@@ -699,17 +699,17 @@ for thread in threads:
 """
 
 REPLAY = """import socket, sys
-said = open("said", "rb").read()
+recorded = open("said", "rb").read()
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), 5) as s:
     s.settimeout(20)
     answer = b""
     try:
-        s.sendall(said)
+        s.sendall(recorded)
         while piece := s.recv(4096):
             answer += piece
     except ConnectionError:
         pass
-print("said", len(said) > 400, "answered", len(answer))
+print("said", len(recorded) > 400, "answered", len(answer))
 """
 
 
@@ -743,5 +743,5 @@ def test_a_killed_daemon_names_the_node(follow):
     daemon = next(pid for pid, command in follow.cluster[2].processes().items() if command.split(" ")[0].endswith(("orted", "prted")))
     os.kill(daemon, signal.SIGKILL)
     done = ends(launchers, timeout=30)
-    assert all(status != 0 for status, _, _ in done.values()), told(done)
+    assert all(status != 0 for status, _, _ in done.values()), outputs(done)
     assert "rank [1]" in done[1][2] and "10.77.0.2" in done[1][2]

@@ -105,7 +105,7 @@ class Launchers:
         """{node: (status, stdout, stderr)}"""
         ends = {node: child.communicate(timeout=90) for node, child in launchers.items()}
         assert self.job.cluster.left_behind() == {}
-        return {node: (launchers[node].returncode, *said) for node, said in ends.items()}
+        return {node: (launchers[node].returncode, *output) for node, output in ends.items()}
 
 
 @pytest.fixture
@@ -142,10 +142,10 @@ def test_a_node_that_neither_comes_nor_is_reached_is_the_fault(launchers):
     words = ("--check", "--ips", launchers.job.cluster.addresses(3), "--start-timeout", 3)
     done = launchers.done({node: launchers.start(node, *words) for node in (1, 2)})
     assert {node: status for node, (status, _, _) in done.items()} == {1: 1, 2: 1}, done
-    _, table, said = done[1]
+    _, table, errors = done[1]
     assert ways(table) == ["here", "launcher", "ssh:"] and "fault: node 2 (10.77.0.3): " in table
     assert table.endswith("\n3 nodes checked: 1 fault\n")
-    assert "waiting for node 2 (10.77.0.3), not reached by ssh; start the same command there, within 3 s" in said
+    assert "waiting for node 2 (10.77.0.3), not reached by ssh; start the same command there, within 3 s" in errors
     assert "the check found faults; node 0 shows them" in done[2][2]
 
 
@@ -153,7 +153,7 @@ def test_a_node_with_other_options_is_told_of(launchers):
     ips = ("--check", "--ips", launchers.job.cluster.addresses(2))
     done = launchers.done({1: launchers.start(1, *ips, "--nproc_per_node", 1), 2: launchers.start(2, *ips, "--nproc_per_node", 2)})
     assert {node: status for node, (status, _, _) in done.items()} == {1: 2, 2: 2}, done
-    assert all("it has 2 ranks, and 1 rank would be its part" in said for _, _, said in done.values()), done
+    assert all("it has 2 ranks, and 1 rank would be its part" in errors for _, _, errors in done.values()), done
 
 
 def test_nodes_that_meet_at_a_master(launchers):

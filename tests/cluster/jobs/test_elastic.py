@@ -54,7 +54,7 @@ class Elastic:
         os.kill(launcher.inner, how)
         return launcher.wait(60)
 
-    def said(self):
+    def output(self):
         return "\n".join(f"== {path.name}\n{path.read_text()}" for path in sorted(self.job.folder.glob("launch.*")))
 
     def starts(self):
@@ -74,10 +74,10 @@ class Elastic:
         try:
             self.job.cluster.wait_until(lambda: self.starts()[-1:] == [list(hosts)], f"a start on {hosts}", timeout=60)
         except RuntimeError as error:
-            raise AssertionError(f"{error}; starts: {self.starts()}\n{self.said()}") from None
+            raise AssertionError(f"{error}; starts: {self.starts()}\n{self.output()}") from None
 
-    def starts_told(self):
-        return self.said().count("ready with hosts")
+    def announced_starts(self):
+        return self.output().count("ready with hosts")
 
     def is_over(self):
         return any(launcher.poll() is not None for launcher in self.launchers.values())
@@ -85,7 +85,7 @@ class Elastic:
     def let_nodes_come_and_go(self, times, wait_for_starts=False):
         chance = random.Random(5)
         for _ in range(times):
-            before = self.starts_told()
+            before = self.announced_starts()
             if self.is_over():
                 return
             absent = [number for number in (1, 2, 3, 4) if number not in self.launchers]
@@ -94,15 +94,15 @@ class Elastic:
             else:
                 self.leave(chance.choice(sorted(self.launchers)), chance.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGKILL]))
             if wait_for_starts:
-                self.job.cluster.wait_until(lambda: self.starts_told() > before or self.is_over(), "a start", timeout=60)
+                self.job.cluster.wait_until(lambda: self.announced_starts() > before or self.is_over(), "a start", timeout=60)
             time.sleep(chance.random() * 2)
 
     def finish(self, timeout=60):
         (self.job.folder / "end").touch()
         statuses = {number: launcher.wait(timeout) for number, launcher in self.launchers.items()}
-        assert set(statuses.values()) == {0}, f"{statuses}\n{self.said()}"
+        assert set(statuses.values()) == {0}, f"{statuses}\n{self.output()}"
         assert self.job.cluster.left_behind() == {}
-        assert not self.no_ssh.mark.exists(), self.said()
+        assert not self.no_ssh.mark.exists(), self.output()
 
 
 @pytest.fixture
@@ -123,20 +123,20 @@ def elastic(job):
 def test_nodes_meet_in_any_order_and_end_together(elastic):
     one = elastic(3)
     one.join(2)
-    one.job.cluster.wait_until(lambda: "not ready for np 3 with hosts [10.77.0.2]" in one.said(), "node2 waits")
+    one.job.cluster.wait_until(lambda: "not ready for np 3 with hosts [10.77.0.2]" in one.output(), "node2 waits")
     one.join(1)
-    one.job.cluster.wait_until(lambda: "hosts [10.77.0.2,10.77.0.1]" in one.said(), "node1 waits")
+    one.job.cluster.wait_until(lambda: "hosts [10.77.0.2,10.77.0.1]" in one.output(), "node1 waits")
     one.join(3)
     one.wait_for("node2", "node1", "node3")
     one.finish()
-    assert "node 2 of 3: 10.77.0.2 drives the job" in one.said()
+    assert "node 2 of 3: 10.77.0.2 drives the job" in one.output()
 
 
 def test_each_node_runs_its_own_command(elastic):
     one = elastic(2, "--nproc_per_node", "1")
     one.job.script("b.py", SCRIPT + "print('of b.py')\n")
     one.join(1)
-    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.output(), "node1 waits")
     one.program = ("b.py",)
     one.join(2)
     one.wait_for("node1", "node2")
@@ -172,7 +172,7 @@ def test_an_agent_that_leaves_ends_its_ranks_first(elastic):
 def test_logs_stay_on_each_nodes_own_disk(elastic):
     one = elastic(2, "--log_dir", "/tmp/of-elastic")
     one.join(1)
-    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.output(), "node1 waits")
     one.join(2)
     one.wait_for("node1", "node2")
     one.finish()
@@ -186,14 +186,14 @@ def test_nodes_without_a_common_key_are_reached_by_ssh(elastic):
         one.join(number, env={"DTRAIN_KEY_FILE": f"/tmp/key{number}"})
     one.job.cluster.wait_until(lambda: len(one.starts()) == 1, "the start", timeout=60)
     one.finish()
-    assert "has another key" in one.said() and "to reach this node by ssh" in one.said() and "reached by ssh" in one.said()
+    assert "has another key" in one.output() and "to reach this node by ssh" in one.output() and "reached by ssh" in one.output()
 
 
 @pytest.mark.parametrize("victim", [1, 2], ids=["coordinator", "agent"])
 def test_a_killed_launcher_is_replaced_in_its_place(elastic, victim):
     one = elastic(2)
     one.join(1)
-    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.output(), "node1 waits")
     one.join(2)
     one.wait_for("node1", "node2")
     assert one.leave(victim, signal.SIGKILL) == -signal.SIGKILL
@@ -210,7 +210,7 @@ def test_a_launcher_that_is_killed_and_started_again_takes_its_place(elastic, vi
     delays = [chance.uniform(0, 10) for _ in range(100)] if os.environ.get("DTRAIN_STRESS") else [1, 2, 4]
     one = elastic(2, "--nproc_per_node", "1")
     one.join(1)
-    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.output(), "node1 waits")
     one.join(2)
     one.wait_for("node1", "node2")
     for number, delay in enumerate(delays):
@@ -218,21 +218,21 @@ def test_a_launcher_that_is_killed_and_started_again_takes_its_place(elastic, vi
         assert one.leave(victim, signal.SIGKILL) == -signal.SIGKILL
         time.sleep(delay)
         one.join(victim)
-        told = f"round {number}, started again after {delay:.1f} s"
+        attempt = f"round {number}, started again after {delay:.1f} s"
         try:
             one.job.cluster.wait_until(lambda: one.is_over() or len(one.starts()) > before, "the next start", timeout=120)
         except RuntimeError as error:
-            raise AssertionError(f"{told}: {error}\n{one.said()}") from None
-        assert not one.is_over(), f"{told}: {[child.poll() for child in one.launchers.values()]}\n{one.said()}"
-        assert one.starts()[-1] == ["node1", "node2"], told
-        print(f"{told}: start {len(one.starts())} on both nodes", flush=True)
+            raise AssertionError(f"{attempt}: {error}\n{one.output()}") from None
+        assert not one.is_over(), f"{attempt}: {[child.poll() for child in one.launchers.values()]}\n{one.output()}"
+        assert one.starts()[-1] == ["node1", "node2"], attempt
+        print(f"{attempt}: start {len(one.starts())} on both nodes", flush=True)
     one.finish()
 
 
 def test_a_node_that_is_cut_off_is_replaced_and_stops_by_itself(elastic):
     one = elastic(2)
     one.join(1)
-    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.said(), "node1 waits")
+    one.job.cluster.wait_until(lambda: "with hosts [10.77.0.1]" in one.output(), "node1 waits")
     one.join(2)
     one.wait_for("node1", "node2")
     one.join(3)
@@ -254,7 +254,7 @@ def test_etcd_goes_away_for_a_while(elastic):
     cluster.control.check("pkill", "-KILL", "-x", "etcd")
     time.sleep(2)
     cluster.start_etcd()
-    cluster.wait_until(lambda: one.said().count("etcd is back") >= 2, "both nodes have noticed")
+    cluster.wait_until(lambda: one.output().count("etcd is back") >= 2, "both nodes have noticed")
     assert len(one.starts()) == 1
     one.finish()
 
@@ -293,13 +293,13 @@ def test_a_native_job_trains_while_nodes_come_and_go(elastic):
     write_job(epochs_trained(job.folder / "checkpoints") + 50)
     one.let_nodes_come_and_go(1, wait_for_starts=True)
     one.finish(timeout=300)
-    told = job.log(0)
-    assert "resumed" in told and one.starts_told() > times, one.said()
+    log = job.log(0)
+    assert "resumed" in log and one.announced_starts() > times, one.output()
     epochs = epochs_trained(job.folder / "checkpoints")
     write_job(epochs)
     undisturbed = job.on(4, WORKER, "job.toml", "--checkpoint-dir", "undisturbed", timeout=580)
     assert undisturbed.returncode == 0, undisturbed.stderr
-    assert accuracies(told)[-1] > 0.95
+    assert accuracies(log)[-1] > 0.95
     last = f"epoch-{epochs:06}.h5"
     assert (job.folder / "checkpoints" / last).read_bytes() == (job.folder / "undisturbed" / last).read_bytes()
 
@@ -309,7 +309,7 @@ def test_a_node_that_can_neither_follow_nor_be_reached_is_left_out_until_it_come
     one.join(1)
     one.wait_for("node1")
     one.join(2, env=one.environment | {"DTRAIN_KEY_FILE": "/tmp/another-key"})
-    one.job.cluster.wait_until(lambda: "node 1 (10.77.0.2) did not come within 7 s; going on without it" in one.said(), "it is named",
+    one.job.cluster.wait_until(lambda: "node 1 (10.77.0.2) did not come within 7 s; going on without it" in one.output(), "it is named",
                                timeout=60)
     one.job.cluster.wait_until(lambda: len(one.starts()) == 2, "node1 alone again", timeout=60)
     assert one.starts()[-1] == ["node1"]

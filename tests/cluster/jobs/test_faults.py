@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from test_agents import Follow, ends, told
+from test_agents import Follow, ends, outputs
 from whole_jobs import BUILD, PYTHON
 
 STRESS = os.environ.get("DTRAIN_STRESS") == "1"
@@ -78,7 +78,7 @@ def expect_whole_report(follow):
 
 
 def expect_done(follow, done):
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     for rank in (0, 1):
         lines = [f"rank {rank} step {step}\n" for step in range(10)]
         assert follow.job.log(rank).endswith("".join(["up\n", *lines, "done\n"]))
@@ -87,17 +87,17 @@ def expect_done(follow, done):
 
 
 def expect_rank_1(follow, done):
-    assert [status for status, _, _ in done.values()] == [7, 7], told(done)
+    assert [status for status, _, _ in done.values()] == [7, 7], outputs(done)
     for _, _, err in done.values():
-        assert "rank 1" in err and "exit code 7" in err, told(done)
+        assert "rank 1" in err and "exit code 7" in err, outputs(done)
     assert follow.job.log(1).endswith("rank 1 step 9\n")
     expect_whole_report(follow)
 
 
 def expect_lost(follow, done):
-    assert all(status != 0 for status, _, _ in done.values()), told(done)
-    assert "node 10.77.0.2 was lost with rank [1]" in done[1][2], told(done)
-    assert "lost node 0 (10.77.0.1)" in done[2][2], told(done)
+    assert all(status != 0 for status, _, _ in done.values()), outputs(done)
+    assert "node 10.77.0.2 was lost with rank [1]" in done[1][2], outputs(done)
+    assert "lost node 0 (10.77.0.1)" in done[2][2], outputs(done)
     expect_whole_report(follow)
 
 
@@ -115,7 +115,7 @@ def run_failing(follow, env=None):
 def run_mpi(follow, env=None):
     follow.job.script("train.py", MPI)
     done = ends(launch(follow, PYTHON, "train.py", env=env), timeout=180)
-    assert [status for status, _, _ in done.values()] == [0, 0], told(done)
+    assert [status for status, _, _ in done.values()] == [0, 0], outputs(done)
     assert follow.job.log(0) == follow.job.log(1) == "done\n"
     expect_whole_report(follow)
 
@@ -147,7 +147,7 @@ def started(follow, text, **launch_options):
     logs = [follow.job.folder / f"log/workerlog.{rank}" for rank in (0, 1)]
     follow.cluster.wait_until(lambda: launchers[1].poll() is not None or all(
         log.exists() and "up" in log.read_text() for log in logs), "ranks", timeout=60)
-    assert launchers[1].poll() is None, told(ends(launchers))
+    assert launchers[1].poll() is None, outputs(ends(launchers))
     return launchers
 
 

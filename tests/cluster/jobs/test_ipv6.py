@@ -13,7 +13,7 @@ import pytest
 from whole_jobs import LAUNCH, PYTHON
 
 A, B = "fd00:77::1", "fd00:77::2"
-TELL = """
+PRINT_VARIABLES = """
 import os, socket
 names = ("RANK", "PADDLE_CURRENT_ENDPOINT", "PADDLE_TRAINER_ENDPOINTS", "PADDLE_MASTER", "MASTER_ADDR", "GROUP_RANK",
          "GLOO_SOCKET_IFNAME")
@@ -46,7 +46,7 @@ class Launchers:
     def __init__(self, job):
         self.job, self.cluster = job, job.cluster
         self.environment = {"DTRAIN_KEY_FILE": job.folder / "key"}
-        job.script("tell.py", TELL)
+        job.script("tell.py", PRINT_VARIABLES)
 
     def run(self, *words, nodes=(1, 2), env=None):
         """[(status, stderr)] of the same command on these nodes."""
@@ -54,7 +54,7 @@ class Launchers:
                                                env=self.environment | (env or {})) for number in nodes]
         return [(child.returncode, err) for child in children for _, err in [child.communicate(timeout=60)]]
 
-    def told(self, count=2):
+    def variables(self, count=2):
         return [ast.literal_eval(self.job.log(rank)) for rank in range(count)]
 
 
@@ -82,7 +82,7 @@ def no_ipv4(job):
 def test_addresses(launchers, where):
     done = launchers.run(*where, "--start_port", 6170, "tell.py")
     assert [status for status, _ in done] == [0, 0], done
-    for rank, values in enumerate(launchers.told()):
+    for rank, values in enumerate(launchers.variables()):
         assert values["host"] == f"node{rank + 1}" and values["GROUP_RANK"] == str(rank)
         assert values["PADDLE_TRAINER_ENDPOINTS"] == f"[{A}]:6170,[{B}]:6170"
         assert values["PADDLE_CURRENT_ENDPOINT"] == f"[{(A, B)[rank]}]:6170"
@@ -93,7 +93,7 @@ def test_addresses(launchers, where):
 def test_names_that_lead_to_ipv6_only(launchers):
     done = launchers.run("--ips", "node1-v6,node2-v6", "tell.py")
     assert [status for status, _ in done] == [0, 0], done
-    for rank, values in enumerate(launchers.told()):
+    for rank, values in enumerate(launchers.variables()):
         assert values["host"] == f"node{rank + 1}" and values["PADDLE_CURRENT_ENDPOINT"].startswith(f"node{rank + 1}-v6:")
 
 
@@ -105,7 +105,7 @@ def test_a_name_that_leads_elsewhere_is_not_this_machine(launchers):
 def test_several_ranks_a_node(launchers):
     done = launchers.run("--ips", f"{A},{B}", "--nproc_per_node", 2, "tell.py")
     assert [status for status, _ in done] == [0, 0], done
-    assert [values["host"] for values in launchers.told(4)] == ["node1", "node1", "node2", "node2"]
+    assert [values["host"] for values in launchers.variables(4)] == ["node1", "node1", "node2", "node2"]
 
 
 def test_servers_and_workers(launchers):
@@ -124,7 +124,7 @@ def test_mpi_programs(launchers):
 def test_over_ssh(launchers, names):
     (status, err), = launchers.run("--ips", names, "tell.py", nodes=(1,))
     assert status == 0 and f"node 1 ({names.split(',')[1]}) reached by ssh" in err, err
-    assert [values["host"] for values in launchers.told()] == ["node1", "node2"]
+    assert [values["host"] for values in launchers.variables()] == ["node1", "node2"]
 
 
 @pytest.mark.parametrize("nodes", [(1, 2), (1,)], ids=["agents", "over ssh"])

@@ -119,8 +119,8 @@ def test_a_submitted_job_from_queue_to_end(job):
     shown = job.launch_on(2, "status", number)
     assert re.search(rf"^{number} +pending +slurm ", shown.stdout, re.M), shown.stdout + shown.stderr
     assert re.search(rf"^{number} is pending: \w+", shown.stdout, re.M)
-    told, = json.loads(job.launch_on(2, "status", "--json").stdout)
-    assert (told["state"], told["scheduler_job"]) == ("pending", number)
+    status, = json.loads(job.launch_on(2, "status", "--json").stdout)
+    assert (status["state"], status["scheduler_job"]) == ("pending", number)
     early = job.launch_on(2, "logs", number)
     assert early.returncode == 1 and f"job {number} is pending" in early.stderr
     job.on(1, "scancel", blocker)

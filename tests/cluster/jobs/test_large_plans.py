@@ -51,7 +51,7 @@ def test_programs_get_the_list_as_a_file(job, plan):
                "DTRAIN_LOCAL_SIZE": RANKS_OF_NODE, "DTRAIN_EVENTS": "0"}
         done = job.on(node, WORKER, "--log_dir", "/tmp/log", "--", PYTHON, "program.py", env=environment | who)
         assert done.returncode == 0, done.stderr
-        told = job.cluster[node].tmp(f"log/workerlog.{rank}").read_text()
+        log = job.cluster[node].tmp(f"log/workerlog.{rank}").read_text()
         own = f"10.77.0.{node}:{FIRST_PORT + rank % RANKS_OF_NODE}"
-        assert told == f"PADDLE_TRAINER_ENDPOINTS: {SIZE} True {own} 10.77.0.1:{FIRST_PORT} {SIZE} {NODES}\n"
+        assert log == f"PADDLE_TRAINER_ENDPOINTS: {SIZE} True {own} 10.77.0.1:{FIRST_PORT} {SIZE} {NODES}\n"
         assert job.cluster[node].tmp("log/endpoints.log").read_text().count("\n") == SIZE + 1

@@ -16,7 +16,7 @@ from whole_jobs import LAUNCH, OMPI5
 
 pytestmark = pytest.mark.skipif(OMPI5 is None, reason="DTRAIN_OMPI5 names no mpirun of an Open MPI 5.0")
 
-TELL = """
+PRINT_VARIABLES = """
 import os, socket
 print(os.environ["RANK"], os.environ["LOCAL_RANK"], os.environ["WORLD_SIZE"], socket.gethostname(), os.environ.get("MINE"))
 """
@@ -65,7 +65,7 @@ class Five:
         return done
 
     @staticmethod
-    def told(done):
+    def outputs(done):
         return "\n".join(f"status {status}\n{err}" for status, err in done)
 
     def pid(self, program, node=None):
@@ -91,11 +91,11 @@ def test_it_is_this_one(five):
 @ways
 def test_ranks_and_their_variables(five, way):
     nodes, options = way
-    five.job.script("tell.py", TELL)
+    five.job.script("tell.py", PRINT_VARIABLES)
     for number in nodes:
         five.start(number, *options, "--env", "MINE=a b;c", "tell.py")
     done = five.ends()
-    assert [status for status, _ in done] == [0] * len(nodes), five.told(done)
+    assert [status for status, _ in done] == [0] * len(nodes), five.outputs(done)
     second = ("0", "node2") if len(options) > 2 else ("1", "node1")
     assert five.job.log(0) == "0 0 2 node1 a b;c\n" and five.job.log(1) == f"1 {second[0]} 2 {second[1]} a b;c\n"
 
@@ -105,7 +105,7 @@ def test_ranks_and_their_variables(five, way):
                                                  ("os.kill(os.getpid(), signal.SIGSEGV)", 139, "SIGSEGV")])
 def test_a_failing_rank_is_named_and_gives_the_status(five, way, what, status, cause):
     done = five.start_all(way, STUBBORN, what).ends()
-    assert [code for code, _ in done] == [status] * len(done), five.told(done)
+    assert [code for code, _ in done] == [status] * len(done), five.outputs(done)
     assert "rank 1 on " in done[0][1] and cause in done[0][1]
 
 
@@ -114,7 +114,7 @@ def test_a_signal_stops_all_programs_in_peace(five, way):
     five.start_until_up(way, OBEDIENT)
     os.kill(five.children[0].inner, signal.SIGTERM)
     done = five.ends()
-    assert [code for code, _ in done] == [143] * len(done), five.told(done)
+    assert [code for code, _ in done] == [143] * len(done), five.outputs(done)
     for rank in (0, 1):
         assert "got SIGTERM" in five.job.log(rank)
 
@@ -124,7 +124,7 @@ def test_a_killed_coordinator_leaves_nothing(five, way):
     five.start_until_up(way)
     os.kill(five.children[0].inner, signal.SIGKILL)
     done = five.ends()
-    assert all(status == 1 and "lost node 0 (10.77.0.1)" in err for status, err in done[1:]), five.told(done)
+    assert all(status == 1 and "lost node 0 (10.77.0.1)" in err for status, err in done[1:]), five.outputs(done)
 
 
 @ways
@@ -132,7 +132,7 @@ def test_a_killed_mpirun_leaves_nothing(five, way):
     five.start_until_up(way)
     os.kill(five.pid("prterun"), signal.SIGKILL)  # what mpirun becomes
     done = five.ends()
-    assert done[0][0] == 137 and "mpirun ended with signal SIGKILL" in done[0][1], five.told(done)
+    assert done[0][0] == 137 and "mpirun ended with signal SIGKILL" in done[0][1], five.outputs(done)
 
 
 @ways_to_others
@@ -141,7 +141,7 @@ def test_a_killed_daemon_names_the_node(five, way):
     five.start_until_up(way)
     os.kill(five.pid("prted", "node2"), signal.SIGKILL)
     done = five.ends()
-    assert all(status != 0 for status, _ in done) and "rank [1]" in done[0][1] and "10.77.0.2" in done[0][1], five.told(done)
+    assert all(status != 0 for status, _ in done) and "rank [1]" in done[0][1] and "10.77.0.2" in done[0][1], five.outputs(done)
 
 
 @ways_to_others
@@ -152,7 +152,7 @@ def test_a_cut_cable_names_the_node(five, way):
         child.wait(40)
     five.cluster[2].heal()
     done = five.ends()
-    assert all(status != 0 for status, _ in done) and "10.77.0.2" in done[0][1] and "rank [1]" in done[0][1], five.told(done)
+    assert all(status != 0 for status, _ in done) and "10.77.0.2" in done[0][1] and "rank [1]" in done[0][1], five.outputs(done)
 
 
 def test_a_killed_agent_names_the_node(five):
@@ -173,26 +173,26 @@ def test_each_node_runs_its_own_command_in_its_own_folder(five):
             "/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", f"/tmp/{folder.name}", LAUNCH, "--quiet", *options, "--log_dir",
             five.job.folder / "log", f"{number}.py", f"of {number}", env=five.environment))
     done = five.ends()
-    assert [status for status, _ in done] == [0, 0], five.told(done)
+    assert [status for status, _ in done] == [0, 0], five.outputs(done)
     assert [five.job.log(rank) for rank in (0, 1)] == [
         f"['of {number}'] /tmp/own.{five.job.folder.name}.{number}\n" for number in nodes]
 
 
 def test_nodes_that_meet_at_a_master_and_are_unequal(five):
-    five.job.script("tell.py", TELL)
+    five.job.script("tell.py", PRINT_VARIABLES)
     for number, ranks in ((1, 1), (2, 3)):
         five.start(number, "--nproc_per_node", ranks, "--master", "10.77.0.1:36700", "--nnodes", 2, "tell.py")
     done = five.ends()
-    assert [status for status, _ in done] == [0, 0], five.told(done)
+    assert [status for status, _ in done] == [0, 0], five.outputs(done)
     assert [five.job.log(rank).split()[3] for rank in range(4)] == ["node1", "node2", "node2", "node2"]
 
 
 def test_several_launchers_on_one_machine(five):
-    five.job.script("tell.py", TELL)
+    five.job.script("tell.py", PRINT_VARIABLES)
     for number in (1, 2):
         five.start(1, "--master", "node1:36700", "--nnodes", 2, "--nproc_per_node", 2, "--log_dir", f"log{number}", "tell.py")
     done = five.ends()
-    assert [status for status, _ in done] == [0, 0], five.told(done)
+    assert [status for status, _ in done] == [0, 0], five.outputs(done)
     logs = sorted(path.name for path in five.job.folder.glob("log*/workerlog.*"))
     assert logs == [f"workerlog.{rank}" for rank in range(4)]
 
@@ -204,11 +204,11 @@ def test_a_job_that_is_started_again(five):
     for number in nodes:
         five.start(number, *options, "--max_restart", 1, "train.py")
     done = five.ends()
-    assert [status for status, _ in done] == [0, 0] and "try 1" in five.job.log(1), five.told(done)
+    assert [status for status, _ in done] == [0, 0] and "try 1" in five.job.log(1), five.outputs(done)
 
 
 def test_launchers_that_srun_starts(five):
-    five.job.script("tell.py", TELL)
+    five.job.script("tell.py", PRINT_VARIABLES)
     done = five.cluster.control.run("srun", "--quiet", "-N2", "--ntasks-per-node=1", LAUNCH, "--quiet", "--ips", "node1,node2",
                                     "tell.py", cwd=five.job.folder, env=five.environment)
     assert done.returncode == 0, done.stderr
@@ -216,7 +216,7 @@ def test_launchers_that_srun_starts(five):
 
 
 def test_mpirun_inside_of_an_allocation(five):
-    five.job.script("tell.py", TELL)
+    five.job.script("tell.py", PRINT_VARIABLES)
     done = five.job.on(1, "salloc", "--quiet", "-N2", LAUNCH, "--engine", "mpirun", "--nproc_per_node", 1, "tell.py",
                        env=five.environment)
     assert done.returncode == 0, done.stderr

@@ -50,10 +50,10 @@ class Sandbox:
         return launchers
 
     def end(self, child, since, **values):
-        _, said = child.communicate(timeout=TIMEOUT)
+        _, err = child.communicate(timeout=TIMEOUT)
         seconds = time.time() - since
-        said = "".join(line for line in said.splitlines(keepends=True) if not line.startswith("salloc: "))
-        return Seen(child.returncode, said, seconds, self.values | values)
+        err = "".join(line for line in err.splitlines(keepends=True) if not line.startswith("salloc: "))
+        return Seen(child.returncode, err, seconds, self.values | values)
 
     def allocated(self, *options):
         """A job in an allocation of two nodes whose ranks are up."""
@@ -197,17 +197,18 @@ def drained(sandbox):
     sandbox.state("node[1-4]", "DRAIN")
     try:
         since = time.time()
-        told = sandbox.job.launch_on(1, "submit", "--scheduler", "slurm", "--nodes", 2, "train.py", env=sandbox.follow.environment)
-        assert told.returncode == 0, told.stderr
-        number = told.stdout.split()[1]
+        submitted = sandbox.job.launch_on(1, "submit", "--scheduler", "slurm", "--nodes", 2, "train.py", env=sandbox.follow.environment)
+        assert submitted.returncode == 0, submitted.stderr
+        number = submitted.stdout.split()[1]
         deadline = since + TIMEOUT
         while True:
             status = sandbox.job.launch_on(1, "status", env=sandbox.follow.environment)
-            said = [line for line in status.stdout.splitlines() if re.fullmatch(reliability.pattern("JOB is pending: REASON", {"JOB": number}), line)]
-            if said or time.time() > deadline:
+            lines = [line for line in status.stdout.splitlines()
+                     if re.fullmatch(reliability.pattern("JOB is pending: REASON", {"JOB": number}), line)]
+            if lines or time.time() > deadline:
                 break
             time.sleep(0.1)
-        seen = Seen(status.returncode, "\n".join(said), time.time() - since, sandbox.values | {"JOB": number})
+        seen = Seen(status.returncode, "\n".join(lines), time.time() - since, sandbox.values | {"JOB": number})
         assert sandbox.job.launch_on(1, "cancel", number, env=sandbox.follow.environment).returncode == 0
         return seen
     finally:

@@ -177,8 +177,8 @@ def test_requeue_of_a_native_job(slurm):
     write_job(stopped_after + 2)
     slurm.control.check("scontrol", "update", f"JobId={number}", "StartTime=now+3")
     slurm.wait_for(number, "COMPLETED")
-    told = (slurm.job.folder / f"log/{number}/workerlog.0").read_text()
-    assert "stopped in time after" in told and "resumed" in told
+    log = (slurm.job.folder / f"log/{number}/workerlog.0").read_text()
+    assert "stopped in time after" in log and "resumed" in log
     assert epochs_trained(slurm.job.folder / "checkpoints") == stopped_after + 2
     assert slurm.job.cluster.left_behind() == {}
 
@@ -190,13 +190,13 @@ def test_submit_makes_the_file_itself(slurm):
     settings = {"XDG_CONFIG_HOME": slurm.job.folder}
     shown = slurm.control.check(LAUNCH, "submit", "--dry-run", *words[1:], cwd=slurm.job.folder, env=settings)
     assert "#SBATCH --partition=p\n" in shown and "#SBATCH --gres=gpu:2\n" in shown
-    told = slurm.control.check(LAUNCH, *words, cwd=slurm.job.folder, env=settings).splitlines()
-    number = told[0].removeprefix("job ")
+    lines = slurm.control.check(LAUNCH, *words, cwd=slurm.job.folder, env=settings).splitlines()
+    number = lines[0].removeprefix("job ")
     slurm.wait_for(number, "COMPLETED")
     assert slurm.field(number, "TimeLimit") == "00:05:00" and slurm.field(number, "JobName") == "show"
     assert [slurm.job.log(rank, f"log/{number}") for rank in range(4)] == [
         f"rank {rank} of 4 on node{1 + rank // 2} with GPU {rank % 2} and cores {rank % 2}\n" for rank in range(4)]
-    assert f"  output  show-{number}.out" in told and (slurm.job.folder / f"show-{number}.out").exists()
+    assert f"  output  show-{number}.out" in lines and (slurm.job.folder / f"show-{number}.out").exists()
 
 
 def test_submit_passes_on_what_slurm_refuses(slurm):
@@ -212,8 +212,8 @@ def test_a_heterogeneous_job_is_told_which_nodes_are_used(slurm):
     script = slurm.job.script("het.sbatch", "#!/bin/sh\n#SBATCH --nodes=1 --output=het.out\n#SBATCH hetjob\n#SBATCH --nodes=2\n"
                               "exec dtrain-launch --quiet where.py\n")
     slurm.wait_for(slurm.submit(script), "COMPLETED")
-    said = slurm.output("het.out")
-    assert "has 2 components; only node1 is used, and node[2-3] is left to other programs" in said, said
+    output = slurm.output("het.out")
+    assert "has 2 components; only node1 is used, and node[2-3] is left to other programs" in output, output
     assert slurm.job.log(0) == "1 node1\n"
 
 
@@ -231,8 +231,8 @@ def test_slurm_itself_tells_of_the_time_limit(slurm):
     slurm.job.script("usr1.py", WAITS_FOR_USR1)
     script = slurm.job.script("usr1.sbatch", "#!/bin/sh\nexec dtrain-launch --quiet --log_dir usr1 usr1.py\n")
     requeued = slurm.submit("--time=2", "--signal=B:USR1@100", ROOT / "slurm/requeue.sbatch", "train.py")
-    told = slurm.submit("--nodes=2", "--time=2", "--signal=USR1@100", script)
-    slurm.wait_for(told, "COMPLETED", timeout=150)
+    signalled = slurm.submit("--nodes=2", "--time=2", "--signal=USR1@100", script)
+    slurm.wait_for(signalled, "COMPLETED", timeout=150)
     assert [slurm.job.log(rank, "usr1") for rank in (0, 1)] == ["up\nout of time\n"] * 2
     slurm.wait_for(requeued, "PENDING", timeout=150)
     assert f"out of time: job {requeued} goes back to the queue" in slurm.output("dtrain-requeue-*.out")

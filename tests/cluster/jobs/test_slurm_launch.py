@@ -30,10 +30,10 @@ def seen(job, count):
     return [json.loads((job.folder / f"env.{rank}").read_text()) for rank in range(count)]
 
 
-@pytest.mark.parametrize("asked", [["--gres=gpu:2"], ["--gpus-per-node=2"], ["-n4", "--gpus-per-task=1"],
-                                   ["-n4", "--ntasks-per-node=2", "--gpus-per-node=2", "--gpu-bind=single:1"]])
-def test_one_rank_per_gpu_and_all_of_a_node_see_its_gpus(job, asked):
-    done = launch(job, ["-N2", *asked], env={"SPECIAL": "a b;c"})
+@pytest.mark.parametrize("gpu_options", [["--gres=gpu:2"], ["--gpus-per-node=2"], ["-n4", "--gpus-per-task=1"],
+                                         ["-n4", "--ntasks-per-node=2", "--gpus-per-node=2", "--gpu-bind=single:1"]])
+def test_one_rank_per_gpu_and_all_of_a_node_see_its_gpus(job, gpu_options):
+    done = launch(job, ["-N2", *gpu_options], env={"SPECIAL": "a b;c"})
     assert done.returncode == 0, done.stderr
     for rank, values in enumerate(seen(job, 4)):
         assert values["WORLD_SIZE"] == "4" and values["host"] == f"node{1 + rank // 2}"

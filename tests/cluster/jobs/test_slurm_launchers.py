@@ -14,7 +14,7 @@ import pytest
 from programs import OBEDIENT, STUBBORN
 from whole_jobs import LAUNCH, PYTHON
 
-TELL = """
+PRINT_VARIABLES = """
 import os, socket
 names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "CUDA_VISIBLE_DEVICES", "FLAGS_selected_gpus", "SLURM_STEP_GPUS")
 print({name: os.environ.get(name) for name in names} | {"host": socket.gethostname(), "cores": sorted(os.sched_getaffinity(0))})
@@ -49,7 +49,7 @@ class Launchers:
         self.cluster.wait_until(lambda: all(path.exists() for path in up) or child.poll() is not None, "the ranks")
         assert child.poll() is None, child.communicate()
 
-    def told(self, count):
+    def variables(self, count):
         return [ast.literal_eval(self.job.log(rank)) for rank in range(count)]
 
     def steps(self):
@@ -72,50 +72,50 @@ def launchers(job):
 
 
 def test_one_launcher_a_node(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("--nproc_per_node", 2, "tell.py")
     assert status == 0 and "node 1 of 2: ranks 2-3" in err, err
-    for rank, values in enumerate(launchers.told(4)):
+    for rank, values in enumerate(launchers.variables(4)):
         assert values["host"] == f"node{1 + rank // 2}" and values["RANK"] == str(rank) and values["WORLD_SIZE"] == "4"
         assert values["LOCAL_RANK"] == str(rank % 2) and values["GROUP_RANK"] == str(rank // 2)
 
 
 def test_launchers_that_meet_at_a_master(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("tell.py", where=("--master", "node1:36700", "--nnodes", 2))
     assert status == 0, err
-    assert [(values["host"], values["WORLD_SIZE"]) for values in launchers.told(2)] == [("node1", "2"), ("node2", "2")]
+    assert [(values["host"], values["WORLD_SIZE"]) for values in launchers.variables(2)] == [("node1", "2"), ("node2", "2")]
 
 
 def test_several_launchers_on_a_node_that_meet_at_a_master(launchers):
     """Each is a node of its own, as with containers."""
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("--log_dir", "log", "tell.py", of_slurm=("--ntasks-per-node=2", "-n4"),
                                 where=("--master", "node1:36700", "--nnodes", 4))
     assert status == 0, err
-    assert sorted(values["host"] for values in launchers.told(4)) == ["node1", "node1", "node2", "node2"]
+    assert sorted(values["host"] for values in launchers.variables(4)) == ["node1", "node1", "node2", "node2"]
 
 
 def test_in_a_batch_script(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     launchers.job.script("job.sbatch", f"""#!/bin/sh
 #SBATCH --nodes=2 --ntasks-per-node=1 --output=job.out
 srun {LAUNCH} --ips $(scontrol show hostnames | paste -sd,) --nproc_per_node 2 tell.py
 """)
     done = launchers.cluster.control.run("sbatch", "--wait", "job.sbatch", cwd=launchers.job.folder, env=launchers.environment)
-    said = (launchers.job.folder / "job.out").read_text()
-    assert done.returncode == 0, said
-    assert "node 1 of 2: ranks 2-3" in said and "PADDLE_TRAINERS_NUM                       4" in said
-    assert [values["host"] for values in launchers.told(4)] == ["node1", "node1", "node2", "node2"]
+    output = (launchers.job.folder / "job.out").read_text()
+    assert done.returncode == 0, output
+    assert "node 1 of 2: ranks 2-3" in output and "PADDLE_TRAINERS_NUM                       4" in output
+    assert [values["host"] for values in launchers.variables(4)] == ["node1", "node1", "node2", "node2"]
 
 
 def test_only_node_0_in_a_batch_script_and_ssh_for_the_other(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     launchers.job.script("job.sbatch", f"#!/bin/sh\n#SBATCH --nodes=2 --output=job.out\n{LAUNCH} --ips node1,node2 tell.py\n")
     done = launchers.cluster.control.run("sbatch", "--wait", "job.sbatch", cwd=launchers.job.folder, env=launchers.environment)
-    said = (launchers.job.folder / "job.out").read_text()
-    assert done.returncode == 0 and "node 1 (node2) reached by ssh" in said, said
-    assert [values["host"] for values in launchers.told(2)] == ["node1", "node2"]
+    output = (launchers.job.folder / "job.out").read_text()
+    assert done.returncode == 0 and "node 1 (node2) reached by ssh" in output, output
+    assert [values["host"] for values in launchers.variables(2)] == ["node1", "node2"]
 
 
 def test_two_such_jobs_on_the_same_nodes_do_not_meet(launchers):
@@ -125,38 +125,38 @@ def test_two_such_jobs_on_the_same_nodes_do_not_meet(launchers):
     assert [launchers.end(child)[0] for child in children] == [0, 0]
 
 
-@pytest.mark.parametrize("asked", [("--gpus-per-task=1",), ("--gres=gpu:1",)])
-def test_gpus_that_slurm_bound_are_the_ranks(launchers, asked):
-    launchers.job.script("tell.py", TELL)
-    status, err = launchers.run("tell.py", of_slurm=asked)
+@pytest.mark.parametrize("gpu_options", [("--gpus-per-task=1",), ("--gres=gpu:1",)])
+def test_gpus_that_slurm_bound_are_the_ranks(launchers, gpu_options):
+    launchers.job.script("tell.py", PRINT_VARIABLES)
+    status, err = launchers.run("tell.py", of_slurm=gpu_options)
     assert status == 0, err
-    for values in launchers.told(2):
+    for values in launchers.variables(2):
         assert values["CUDA_VISIBLE_DEVICES"] == values["SLURM_STEP_GPUS"] == "0" and values["FLAGS_selected_gpus"] == "0"
 
 
 def test_all_gpus_of_the_nodes_are_a_rank_each(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("tell.py", of_slurm=("--gpus-per-task=2",))
     assert status == 0, err
-    for rank, values in enumerate(launchers.told(4)):
+    for rank, values in enumerate(launchers.variables(4)):
         assert values["host"] == f"node{1 + rank // 2}" and values["CUDA_VISIBLE_DEVICES"] == "0,1"
         assert values["FLAGS_selected_gpus"] == str(rank % 2)
 
 
 @pytest.mark.parametrize("cores, expected", [(1, [1, 1]), (2, [2, 2])])
 def test_ranks_stay_within_the_cores_that_slurm_gave(launchers, cores, expected):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("tell.py", of_slurm=(f"--cpus-per-task={cores}", "--cpu-bind=cores"))
     assert status == 0, err
-    assert [len(values["cores"]) for values in launchers.told(2)] == expected
+    assert [len(values["cores"]) for values in launchers.variables(2)] == expected
 
 
 def test_two_ranks_of_a_node_share_the_cores_that_slurm_gave(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("--nproc_per_node", 2, "tell.py", of_slurm=("--cpus-per-task=2", "--cpu-bind=cores"))
     assert status == 0, err
-    told = launchers.told(4)
-    for first, second in (told[:2], told[2:]):
+    ranks = launchers.variables(4)
+    for first, second in (ranks[:2], ranks[2:]):
         assert len(first["cores"]) == len(second["cores"]) == 1 and first["cores"] != second["cores"]
 
 
@@ -218,19 +218,19 @@ def test_a_killed_launcher_ends_the_job(launchers, victim):
 
 
 def test_a_node_that_srun_did_not_start_on_is_named(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("--start-timeout", 3, "tell.py", where=("--ips", "node1,node2,node3"))
     assert status == 2 and "node 2 (node3) did not come within 3 s" in err, err
 
 
 def test_a_list_without_this_node_is_refused(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("--start-timeout", 2, "tell.py", where=("--ips", "node1,node3"))
     assert status == 2 and "none of this machine's addresses is in --ips node1,node3" in err
 
 
 def test_launchers_that_know_nothing_of_each_other_are_warned_of_once(launchers):
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     status, err = launchers.run("--log_dir", "/tmp/of-slurm", "tell.py", where=())
     assert status == 0 and err.count("srun started 2 launchers") == 1 and "--ips" in err, err
     status, err = launchers.run("tell.py")
@@ -246,7 +246,7 @@ RUN = LAUNCH.parent / "dtrain-run"
 ], ids=["with a name", "restarts"])
 def test_dtrain_run_with_torchruns_options_on_every_node(launchers, words):
     """As torchrun is used: srun starts one on each node, with the same command line."""
-    launchers.job.script("tell.py", TELL)
+    launchers.job.script("tell.py", PRINT_VARIABLES)
     child = launchers.cluster.control.start("srun", "--quiet", "--nodelist=node1,node2", "--ntasks-per-node=1", RUN, "--nnodes", "2",
                                             "--nproc-per-node", "2", *words, "tell.py", cwd=launchers.job.folder,
                                             env=launchers.environment)

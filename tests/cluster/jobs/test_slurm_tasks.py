@@ -83,8 +83,8 @@ def test_a_failing_rank_ends_the_others_and_gives_the_status(job):
     job.script("train.py", STUBBORN_UNLESS_RANK_1)
     done = srun(job, "-N2", "-n4", WORKER, "--grace", 1, "--", PYTHON, "train.py", timeout=40)
     assert done.returncode == 7, done.stderr
-    told = [line for line in done.stderr.splitlines() if line.startswith("dtrain-worker:")]
-    assert len(told) == 1 and "rank 1 on node" in told[0] and "exit code 7" in told[0] and "workerlog.1" in told[0]
+    messages = [line for line in done.stderr.splitlines() if line.startswith("dtrain-worker:")]
+    assert len(messages) == 1 and "rank 1 on node" in messages[0] and "exit code 7" in messages[0] and "workerlog.1" in messages[0]
     assert job.cluster.left_behind() == {}
     for rank in (0, 2, 3):
         assert job.log(rank).splitlines()[-1].startswith("stopped by dtrain-worker after another rank failed")

@@ -14,7 +14,7 @@ import pytest
 
 from whole_jobs import LAUNCH, NATIVE_JOB, PYTHON, ROOT
 
-TELL = """
+PRINT_VARIABLES = """
 import os, socket
 names = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "PADDLE_TRAINER_ID", "PADDLE_CURRENT_ENDPOINT", "TRAINING_ROLE",
          "MASTER_ADDR", "MINE", "PYTHONPATH", "HERE", "PADDLE_NNODES")
@@ -32,7 +32,7 @@ while len([name for name in os.listdir() if name.startswith("told.")]) < 2: time
 WAIT = "import time\ntime.sleep(1000)\n"
 
 
-def told(text):
+def variables_of_ranks(text):
     """What the ranks printed, by rank."""
     ranks = [ast.literal_eval(line.partition("TOLD ")[2]) for line in text.splitlines() if "TOLD " in line]
     return sorted(ranks, key=lambda rank: int(rank["RANK"]) if "RANK" in rank else 0)
@@ -61,11 +61,11 @@ def end_of(job, child, timeout):
 
 
 def test_a_job_on_three_nodes(job):
-    job.script("tell.py", TELL)
+    job.script("tell.py", PRINT_VARIABLES)
     done = job.launch_on(1, "--ips", job.cluster.addresses(3), "--nproc_per_node", 2, "--tee", "all", "--log_dir", "/tmp/log",
                          "tell.py")
     assert done.returncode == 0, done.stderr
-    ranks = told(done.stdout)
+    ranks = variables_of_ranks(done.stdout)
     assert [(r["RANK"], r["LOCAL_RANK"], r["GROUP_RANK"], r["host"]) for r in ranks] == [
         (str(n), str(n % 2), str(n // 2), f"node{n // 2 + 1}") for n in range(6)]
     ports = {r["PADDLE_CURRENT_ENDPOINT"].partition(":")[2] for r in ranks}
@@ -80,28 +80,28 @@ def test_a_job_on_three_nodes(job):
 
 
 def test_what_programs_need_reaches_every_node(job):
-    job.script("tell.py", TELL)
+    job.script("tell.py", PRINT_VARIABLES)
     job.script("job.env", "MINE=from the file\n")
     done = job.launch_on(1, "--ips", job.cluster.addresses(2), "--env-file", "job.env", "--env", "HERE", "--tee", "all", "tell.py",
                          env={"PYTHONPATH": "/opt/lib", "HERE": "a b;c"})
     assert done.returncode == 0, done.stderr
-    assert [(r["MINE"], r["PYTHONPATH"], r["HERE"], r["cwd"]) for r in told(done.stdout)] == [
+    assert [(r["MINE"], r["PYTHONPATH"], r["HERE"], r["cwd"]) for r in variables_of_ranks(done.stdout)] == [
         ("from the file", "/opt/lib", "a b;c", str(job.folder))] * 2
 
 
 def test_setup_runs_before_the_program_on_every_node(job):
-    job.script("tell.py", TELL)
+    job.script("tell.py", PRINT_VARIABLES)
     done = job.launch_on(1, "--ips", job.cluster.addresses(2), "--setup", "export MINE=$(hostname)-ready", "--tee", "all", "tell.py")
     assert done.returncode == 0, done.stderr
-    assert [r["MINE"] for r in told(done.stdout)] == ["node1-ready", "node2-ready"]
+    assert [r["MINE"] for r in variables_of_ranks(done.stdout)] == ["node1-ready", "node2-ready"]
 
 
 def test_parameter_servers_whose_lists_interleave_the_nodes(job):
-    job.script("ps.py", TELL + PS)
+    job.script("ps.py", PRINT_VARIABLES + PS)
     done = job.launch_on(1, "--servers", "10.77.0.1:7000,10.77.0.2:7000", "--workers",
                          "10.77.0.1:8000,10.77.0.2:8000,10.77.0.1:8001,10.77.0.3:8000", "--tee", "all", "ps.py")
     assert done.returncode == 0, done.stderr
-    ranks = told(done.stdout)
+    ranks = variables_of_ranks(done.stdout)
     assert sorted(r["host"] for r in ranks if r["TRAINING_ROLE"] == "PSERVER") == ["node1", "node2"]
     workers = sorted((r["PADDLE_TRAINER_ID"], r["host"]) for r in ranks if r["TRAINING_ROLE"] == "TRAINER")
     assert workers == [("0", "node1"), ("1", "node2"), ("2", "node1"), ("3", "node3")]
@@ -160,9 +160,9 @@ def test_each_node_or_all_together_make_the_caches_of_click_logs(job):
 
     expected, _ = trained("")
     for folder in ("shared", "/tmp/own"):
-        found, told = trained(f'cache = "{folder}"\nmemory = "100kB"')
+        found, paths = trained(f'cache = "{folder}"\nmemory = "100kB"')
         assert found == expected
-        assert len(told) == 2
+        assert len(paths) == 2
     assert caches(job.folder / "shared") == ["test.tsv", "train.tsv"]
     for node in (2, 3):
         assert caches(job.cluster[node].tmp("own")) == ["test.tsv", "train.tsv"]
@@ -263,7 +263,7 @@ def test_a_node_that_is_not_there_is_named_and_nothing_starts(job):
 
 
 def test_a_port_that_is_taken_on_another_node_is_planned_around(job):
-    job.script("tell.py", TELL)
+    job.script("tell.py", PRINT_VARIABLES)
     plan = json.loads(job.launch_on(1, "--ips", job.cluster.addresses(2), "--dry-run=json", "tell.py").stdout)
     port = plan["nodes"][1]["ranks"][0]["endpoint"].partition(":")[2]
     holder = job.start_on(2, "python3", "-c", "import socket, time\ns = socket.socket()\n"
@@ -275,7 +275,7 @@ def test_a_port_that_is_taken_on_another_node_is_planned_around(job):
         assert f"{port}" in done.stderr and "planning again" in done.stderr
         # Rank 0 looks at its own port only, and may have begun before rank 1 found its one taken.
         before = {rank["endpoint"] for node in plan["nodes"] for rank in node["ranks"]}
-        ranks = [each["PADDLE_TRAINER_ID"] for each in told(done.stdout) if each["PADDLE_CURRENT_ENDPOINT"] not in before]
+        ranks = [each["PADDLE_TRAINER_ID"] for each in variables_of_ranks(done.stdout) if each["PADDLE_CURRENT_ENDPOINT"] not in before]
         assert sorted(ranks) == ["0", "1"], done.stdout
         taken = job.launch_on(1, "--ips", job.cluster.addresses(2), "--start_port", port, "--quiet", "tell.py")
         assert taken.returncode == 2 and f"port {port}" in taken.stderr
@@ -302,12 +302,12 @@ def test_an_error_of_a_gpu_on_another_node_is_told_with_the_failure(job):
         os.write(log, b"6,2,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=7, name=python3, GPU has fallen off the bus.\n")
         time.sleep(1)
         (job.folder / "give up").touch()
-        _, said = child.communicate(timeout=60)
+        _, err = child.communicate(timeout=60)
     finally:
         os.close(log)
         job.cluster[2].run("umount", "/dev/kmsg")
-    told = r"the kernel logged Xid 79 of GPU 0000:3b:00: .*GPU has fallen off the bus"
-    assert child.returncode == 1, said
-    assert len(re.findall(rf"rank 1 on node2: {told}", said)) == 1, said
-    assert re.search(r"^dtrain-launch: rank 0 on node1: the program ended with exit code 1: RuntimeError: nobody came$", said, re.MULTILINE), said
-    assert re.search(rf"^  hint: on node2, where rank 1 ran, {told}", said, re.MULTILINE), said
+    message = r"the kernel logged Xid 79 of GPU 0000:3b:00: .*GPU has fallen off the bus"
+    assert child.returncode == 1, err
+    assert len(re.findall(rf"rank 1 on node2: {message}", err)) == 1, err
+    assert re.search(r"^dtrain-launch: rank 0 on node1: the program ended with exit code 1: RuntimeError: nobody came$", err, re.MULTILINE), err
+    assert re.search(rf"^  hint: on node2, where rank 1 ran, {message}", err, re.MULTILINE), err

@@ -94,10 +94,10 @@ class Session:
         return node.start("bash", "-c", TERMINAL + self.before + command, cwd=self.cluster.home, stderr=subprocess.STDOUT)
 
     def expect(self, command, printed, shown):
-        there = [words_of(line) for line in printed.splitlines()]
+        printed_lines = [words_of(line) for line in printed.splitlines()]
         for line in shown:
             line = line.replace("/home/me", str(self.cluster.home))
-            assert line in UNSAID or words_of(line) in there, f"{command}: nothing printed {line!r}\n{printed}"
+            assert line in UNSAID or words_of(line) in printed_lines, f"{command}: nothing printed {line!r}\n{printed}"
 
     def run(self, prompt, command, shown):
         if command == "echo $?":
@@ -124,8 +124,8 @@ class Session:
         if command.startswith("sbatch"):
             self.jobs += 1
             assert shown == [f"Submitted batch job {self.jobs}"]
-            self.wait(self.job_has_ended, self.told_of_the_job)
-            assert self.state() == "COMPLETED", self.told_of_the_job()
+            self.wait(self.job_has_ended, self.job_details)
+            assert self.state() == "COMPLETED", self.job_details()
 
     def join(self):
         """The end of the job of both nodes. Returns what the first prints, whose status is the job's."""
@@ -146,17 +146,17 @@ class Session:
     def job_has_ended(self):
         return self.state() not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
 
-    def told_of_the_job(self):
+    def job_details(self):
         files = [self.file(f"digits-{self.jobs}.out"), *sorted(self.file(f"log/{self.jobs}").glob("workerlog.*")),
                  *sorted(self.cluster.folder.glob("log/slurm*"))]
         return "\n".join([self.cluster.control.check("scontrol", "show", "job", self.jobs),
                           *(f"{file.name}:\n{file.read_text()[-4000:]}" for file in files if file.exists())])
 
     @staticmethod
-    def wait(condition, told=str, timeout=240):
+    def wait(condition, describe=str, timeout=240):
         deadline = time.monotonic() + timeout
         while not condition():
-            assert time.monotonic() < deadline, told()
+            assert time.monotonic() < deadline, describe()
             time.sleep(.1)
 
 

@@ -231,8 +231,8 @@ class Node:
         options = [word for name, value in faults.items() for word in (f"--{name}", value)]
         child = control.start(sys.executable, program, cable, "bad-near", *options)
         try:
-            if (said := child.stdout.readline()) != "up\n":
-                raise RuntimeError(f"no bad link: {said}{child.stderr.read()}")
+            if (line := child.stdout.readline()) != "up\n":
+                raise RuntimeError(f"no bad link: {line}{child.stderr.read()}")
             yield
         finally:
             if child.poll() is None:
@@ -476,10 +476,10 @@ def main(words):
     if (reason := why_not(**wanted)) is not None:
         print(reason, file=sys.stderr)
         return 1
-    here = pathlib.Path(__file__).resolve().parents[3]
+    root = pathlib.Path(__file__).resolve().parents[3]
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell in the background has the first one ignored
         signal.signal(number, signal.default_int_handler)
-    with VirtualCluster(int(words[1]), visible=[here], users=["trainee"] if pbs else [], **wanted) as cluster:
+    with VirtualCluster(int(words[1]), visible=[root], users=["trainee"] if pbs else [], **wanted) as cluster:
         for node in [cluster.control, *cluster.nodes]:
             conf = f"env SLURM_CONF={cluster.folder}/slurm.conf " if cluster.slurm else ""
             print(f"on {node.name}: {conf}{shlex.join(node.enter())} CMD")

@@ -41,9 +41,9 @@ def test_a_job_is_submitted_followed_and_ends(user):
     rest, err = follower.communicate(timeout=120)
     out += rest
     assert follower.returncode == 0, out + err
-    said = [line.partition("] ")[2].split() for line in out.splitlines() if "] rank " in line]
-    assert sorted(line[1] for line in said if line[2] == "goes") == ["0", "1", "2", "3"]
-    assert len({line[3] for line in said if line[2] == "on"}) == 2
+    lines = [line.partition("] ")[2].split() for line in out.splitlines() if "] rank " in line]
+    assert sorted(line[1] for line in lines if line[2] == "goes") == ["0", "1", "2", "3"]
+    assert len({line[3] for line in lines if line[2] == "on"}) == 2
     user.wait_for_state(number, ("F", ))
     assert user.info(number)["Exit_status"] == 0
 

@@ -77,14 +77,14 @@ def classes_of(sources, backend):
             if isinstance(kind, type) and issubclass(kind, unittest.TestCase) and kind.__module__ == module.__name__}
 
 
-def tell(case, answer):
+def send_outcome(case, answer):
     answer.send(outcome_of(case))
 
 
 def outcome_in_its_own_process(case):
     """["passed" | "skipped" | "failed", why]: one that crashes or hangs does not disturb the others."""
     mine, other = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=tell, args=(case, other))
+    process = multiprocessing.get_context("fork").Process(target=send_outcome, args=(case, other))
     process.start()
     other.close()
     try:

@@ -72,17 +72,17 @@ def main(path, report, *names):
     chosen = names or [name for name in unittest.defaultTestLoader.getTestCaseNames(kind)
                        if not any(part in name for part in LEFT_OUT)]
     rank = rank_and_size()[0]
-    told = {}
+    outcomes = {}
     for name in chosen:
         faulthandler.dump_traceback_later(LIMIT_S, exit=True)
-        told[name] = ["unfinished", ""]
+        outcomes[name] = ["unfinished", ""]
         with open(f"{report}.{rank}.json", "w", encoding="utf-8") as file:
-            json.dump(told, file)
-        told[name] = outcome(kind(name))
+            json.dump(outcomes, file)
+        outcomes[name] = outcome(kind(name))
         hvd.shutdown()
     faulthandler.cancel_dump_traceback_later()
     with open(f"{report}.{rank}.json", "w", encoding="utf-8") as file:
-        json.dump(told, file)
+        json.dump(outcomes, file)
 
 
 main(*sys.argv[1:])

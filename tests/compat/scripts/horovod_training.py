@@ -243,7 +243,7 @@ def gradients():
 
 def refused():
     """Every rank is told, and goes on."""
-    def told(kind, words, function, *arguments, **more):
+    def assert_raises(kind, words, function, *arguments, **more):
         try:
             function(*arguments, **more)
         except kind as error:
@@ -251,15 +251,15 @@ def refused():
         else:
             raise AssertionError(f"{words}: not refused")
 
-    told(hvd.HorovodInternalError, "ranks differ in the shape", hvd.allreduce, torch.ones(rank + 1))
-    told(hvd.HorovodInternalError, "no rank can go on", hvd.allreduce, torch.ones(1), name=str(rank))
-    told(NotImplementedError, "Adasum", hvd.allreduce, torch.ones(1), op=hvd.Adasum)
-    told(NotImplementedError, "--max_restart", hvd.elastic.run, refused)
-    told(ValueError, "pass splits", hvd.alltoall, torch.ones(ranks + 1))
-    told(ValueError, "reshape(1)", hvd.allgather, torch.ones(()))
-    told(ValueError, "process_sets", hvd.init.__globals__["_check_is_everyone"], [0])
+    assert_raises(hvd.HorovodInternalError, "ranks differ in the shape", hvd.allreduce, torch.ones(rank + 1))
+    assert_raises(hvd.HorovodInternalError, "no rank can go on", hvd.allreduce, torch.ones(1), name=str(rank))
+    assert_raises(NotImplementedError, "Adasum", hvd.allreduce, torch.ones(1), op=hvd.Adasum)
+    assert_raises(NotImplementedError, "--max_restart", hvd.elastic.run, refused)
+    assert_raises(ValueError, "pass splits", hvd.alltoall, torch.ones(ranks + 1))
+    assert_raises(ValueError, "reshape(1)", hvd.allgather, torch.ones(()))
+    assert_raises(ValueError, "process_sets", hvd.init.__globals__["_check_is_everyone"], [0])
     handle = hvd.allreduce_async(torch.ones(1), name="twice", op=hvd.Sum)
-    told(hvd.DuplicateNameError, "has not begun", hvd.allreduce_async, torch.ones(1), name="twice")
+    assert_raises(hvd.DuplicateNameError, "has not begun", hvd.allreduce_async, torch.ones(1), name="twice")
     assert hvd.synchronize(handle).item() == ranks and hvd.synchronize(handle) is None
     assert hvd.allreduce(torch.ones(1), op=hvd.Sum).item() == ranks
 

@@ -41,8 +41,8 @@ with torch.no_grad():
         right.append(scores.argmax(1) == classes)
 right = torch.cat(right)
 accelerator.wait_for_everyone()
-said, = broadcast_object_list([f"of rank {accelerator.process_index}"])
-assert said == "of rank 0", said
+received, = broadcast_object_list([f"of rank {accelerator.process_index}"])
+assert received == "of rank 0", received
 assert len(right) == len(data), len(right)
 accelerator.print(f"{dist.get_backend()} {accelerator.num_processes} ranks: loss {torch.stack(losses).mean():.6f}, "
                   f"accuracy {right.float().mean():.4f}")

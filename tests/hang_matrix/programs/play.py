@@ -27,23 +27,23 @@ def arrive():
         blocked.begin()
 
 
-def calls_of_step(ranks, kind_here=""):
+def calls_of_step(ranks, kind_of_step=""):
     """Of a step before its barrier."""
-    ranks.broadcast(root=1 if kind_here == "other_root" else 0)
-    if kind_here == "reorders":
+    ranks.broadcast(root=1 if kind_of_step == "other_root" else 0)
+    if kind_of_step == "reorders":
         ranks.all_gather()
         ranks.sum()
         return
-    if kind_here == "other_count":
+    if kind_of_step == "other_count":
         ranks.sum(count=500)
-    elif kind_here == "other_type":
+    elif kind_of_step == "other_type":
         ranks.sum(type_name="float64")
-    elif kind_here == "other_operation":
+    elif kind_of_step == "other_operation":
         ranks.all_gather()
-    elif kind_here != "skips":
+    elif kind_of_step != "skips":
         ranks.sum()
     try:
-        if kind_here == "exception":
+        if kind_of_step == "exception":
             raise ValueError("a bad sample")
         ranks.all_gather()
     except ValueError:
