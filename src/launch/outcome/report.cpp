@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <string_view>
 #include <unordered_set>
 
@@ -110,7 +111,7 @@ class Examination {
         out.how = how_of(*end, job_.was_stopped_by_us(rank));
         out.status = {.code = end->code, .signal = end->signal};
         out.detail = end->text;
-        out.error = cluster::error_of(*end);
+        if (auto error = cluster::error_of(*end)) out.error = std::make_shared<RankError>(*std::move(error));
         if (start) out.seconds = static_cast<double>(end->time_us - start->time_us) / 1e6;
         return out;
     }
@@ -285,7 +286,7 @@ class Examination {
         auto& cause = report_.failed.front();
         if (cause.error || cause.how != How::exited || cause.status.code != status_of_missing_library) return;
         if (auto complaint = loader_complaint(log_tail_(cause.rank)))
-            cause.error = RankError{.message = *std::move(complaint)};
+            cause.error = std::make_shared<RankError>(RankError{.message = *std::move(complaint)});
     }
 
     void find_missing_ranks() {
@@ -324,6 +325,13 @@ class Examination {
     FailureReport report_;
 };
 
+RankError redacted(RankError error, const KnownSecrets& secrets) {
+    error.message = secrets.hidden_in(error.message);
+    if (error.operation)
+        for (auto& peer : error.operation->missing) peer.why = secrets.hidden_in(peer.why);
+    return error;
+}
+
 }  // namespace
 
 FailureReport examine(const JobState& job, const Ending& ending, const std::vector<RankInfo>& ranks,
@@ -349,10 +357,7 @@ FailureReport redacted(FailureReport report, const KnownSecrets& secrets) {
         for (auto& end : *ends) {
             end.detail = secrets.hidden_in(end.detail);
             end.exception = secrets.hidden_in(end.exception);
-            if (!end.error) continue;
-            end.error->message = secrets.hidden_in(end.error->message);
-            if (!end.error->operation) continue;
-            for (auto& peer : end.error->operation->missing) peer.why = secrets.hidden_in(peer.why);
+            if (end.error) end.error = std::make_shared<RankError>(redacted(*end.error, secrets));
         }
     return report;
 }

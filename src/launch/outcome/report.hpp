@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,7 +74,7 @@ struct RankEnd {
     std::optional<double> seconds;   ///< from its start to its end
     std::string detail;              ///< what went wrong, or its machine's info about the end
     std::string exception;           ///< Python exception in its error file or log; "": none, or not searched
-    std::optional<RankError> error;  ///< what its program says about its failure
+    std::shared_ptr<const RankError> error;  ///< what its program says about its failure; null: nothing
     bool followed = false;     ///< it ended by itself because of the cause's error, which all ranks threw
     bool reported = false;     ///< it reported the cause's error before it was stopped
     bool consequence = false;  ///< its log says that it got SIGTERM, while others failed by themselves
@@ -83,7 +84,6 @@ struct RankEnd {
     }
     /// Whether it exited with its own status although it was stopped: it may have failed at the same time.
     bool exited_while_stopped() const { return how == How::stopped_by_us && status.signal == 0; }
-    friend bool operator==(const RankEnd&, const RankEnd&) = default;
 };
 
 struct FailureReport {

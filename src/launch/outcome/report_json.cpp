@@ -97,7 +97,7 @@ class Members {
 };
 
 /// The error as its rank sent it.
-void append_details(std::string& out, const std::optional<RankError>& error) {
+void append_details(std::string& out, const RankError* error) {
     const auto json = error ? to_json(*error, cluster::max_event_error) : "";
     out += json.empty() ? "null" : json;
 }
@@ -117,7 +117,7 @@ void add_rank(Members& members, const RankEnd& end) {
     members.text("detail", end.detail);
     members.text_or_null("exception", end.exception);
     members.text_or_null("error", end.error_message());
-    append_details(members.value_of("error_details"), end.error);
+    append_details(members.value_of("error_details"), end.error.get());
     members.truth("followed", end.followed);
     members.truth("consequence", end.consequence);
 }

@@ -154,7 +154,7 @@ std::string block_of_cause(const FailureReport& report) {
 
 /// The rank's error, unless it is the cause's again; "": none.
 std::string new_error(const RankEnd& end, const FailureReport& report) {
-    const auto& known = report.cause() == nullptr ? std::nullopt : report.cause()->error;
+    const auto known = report.cause() == nullptr ? nullptr : report.cause()->error;
     if (!known || !end.error) return end.error_message();
     const auto& own = *end.error;
     const bool same_operation = own.operation && known->operation &&

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "launch/outcome/log_text.hpp"
@@ -51,7 +51,7 @@ class Reporters {
     const RankEnd* server() const {
         if (const auto* found = first(ends_, reports_own_failure)) return found;
         const auto* const reporter = for_all();
-        const auto& said = said_ || reporter == nullptr ? said_ : reporter->error;
+        const auto said = said_ || reporter == nullptr ? said_ : reporter->error;
         return first(stopped_, [&](const RankEnd& end) {
             return said && reports_own_failure(end) && end.error->message == said->message;
         });
@@ -71,9 +71,9 @@ class Reporters {
         return found == ends.end() ? nullptr : *found;
     }
 
-    const std::optional<RankError>& said_;  ///< by the first rank
-    Ends ends_;                             ///< ranks with its exit code, servers before others
-    Ends stopped_;                          ///< ranks that were stopped before they exited
+    std::shared_ptr<const RankError> said_;  ///< by the first rank
+    Ends ends_;                              ///< ranks with its exit code, servers before others
+    Ends stopped_;                           ///< ranks that were stopped before they exited
 };
 
 bool has_exception(const RankEnd& end, const std::function<std::string(int rank)>& log_tail) {

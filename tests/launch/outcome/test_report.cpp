@@ -817,7 +817,7 @@ TEST(Report, DtrainsSentencesInALogAreNotParsed) {
                   {1, "dtrain-native: allreduce number 7 waited 3.0 s for rank 2 (did not answer)\n"}},
                  two_servers_and_two_workers());
     EXPECT_EQ(report.cause()->rank, 1);
-    EXPECT_EQ(report.cause()->error, std::nullopt);
+    EXPECT_EQ(report.cause()->error, nullptr);
     EXPECT_THAT(report.waited_for, IsEmpty());
 }
 
