@@ -78,9 +78,9 @@ TEST(Background, ItsThreadTakesNoSignals) {
 }
 
 TEST(Background, AtOnceIsByTheCallerWhoLearnsOfFailuresLater) {
-    auto here = Background<std::thread::id>::at_once([] { return std::this_thread::get_id(); });
-    EXPECT_TRUE(here.is_ready());
-    EXPECT_EQ(here.get(), std::this_thread::get_id());
+    auto result = Background<std::thread::id>::at_once([] { return std::this_thread::get_id(); });
+    EXPECT_TRUE(result.is_ready());
+    EXPECT_EQ(result.get(), std::this_thread::get_id());
     auto failed = Background<void>::at_once([] { throw std::runtime_error("in vain"); });
     EXPECT_THROW(failed.get(), std::runtime_error);
 }

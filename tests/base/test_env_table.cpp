@@ -24,10 +24,10 @@ using testing::UnorderedElementsAre;
 std::set<std::string> variables_in(const std::string& source) {
     static const std::regex prefixed(
         R"re("((?:OMPI|PRTE|PMIX|PMI|MPI_LOCAL[A-Z]*|MPIR|HYDRA|HYDI|I_MPI|SLURM|PBS|PALS|LSB|COBALT|FLUX|PADDLE|DTRAIN|CUDA|NVIDIA|NCCL|UCX|FLAGS|MASTER|POD|TRAINER|DISTRIBUTED|OMP|OPENBLAS|MKL|HWLOC|GROUP|LOCAL|WORLD)_(?:[A-Za-z0-9]+_)*[A-Za-z0-9]*)(?:=[^"]*)?")re");
-    static const std::regex asked(
+    static const std::regex queried(
         R"re(\b(?:get|get_or|get_int|has|set|unset|getenv|setenv|unsetenv|secure_getenv|contract_int)\(\s*(?:\w+,\s*)?"([A-Z][A-Z0-9_]*|\w+_proxy)")re");
     std::set<std::string> out;
-    for (const auto* pattern : {&prefixed, &asked})
+    for (const auto* pattern : {&prefixed, &queried})
         for (std::sregex_iterator match(source.begin(), source.end(), *pattern), end; match != end; ++match)
             out.insert((*match)[1]);
     return out;

@@ -161,11 +161,11 @@ TEST_F(Leftovers, WhatIsLeftOfTheSessionOfOneMpirunGoes) {
 }
 
 TEST_F(Leftovers, SessionsOfOtherHostsStay) {
-    const auto there = session("jf.7");
+    const auto session_folder = session("jf.7");
     auto of_other_host = folders_;
     of_other_host.host = "node2";
     EXPECT_EQ(remove_leftovers(of_other_host), 0);
-    EXPECT_TRUE(fs::exists(there));
+    EXPECT_TRUE(fs::exists(session_folder));
 }
 
 TEST_F(Leftovers, FoldersOfLaunchersGoWithThem) {

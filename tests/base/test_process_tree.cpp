@@ -103,8 +103,8 @@ TEST_F(ProcessTree, ProcessorTimeIsThatOfTheProcessAndItsEndedChildren) {
 
 TEST_F(ProcessTree, WaitingForAProcessorIsThatOfAllThreads) {
     // Two that never sleep share the processor on which this thread is: each waits half of the time.
-    const auto here = std::to_string(::sched_getcpu());
-    const std::vector<std::string> endless{"taskset", "-c", here, "sh", "-c", "while :; do :; done"};
+    const auto cpu = std::to_string(::sched_getcpu());
+    const std::vector<std::string> endless{"taskset", "-c", cpu, "sh", "-c", "while :; do :; done"};
     const Subprocess one({.argv = endless});
     const Subprocess other({.argv = endless});
     for (int tries = 0; tries < 2000 && processor_wait_of(one.pid()) < 100ms; ++tries) ::usleep(10'000);

@@ -13,12 +13,12 @@ namespace {
 
 struct End {
     int status;
-    std::string said;
+    std::string errors;
     friend bool operator==(const End&, const End&) = default;
 };
 
 std::ostream& operator<<(std::ostream& out, const End& end) {
-    return out << end.status << ": " << end.said;
+    return out << end.status << ": " << end.errors;
 }
 
 End end_of(const std::function<int()>& body) {
@@ -41,7 +41,7 @@ TEST(RunMain, WhatIsThrownIsOneLineWithTheProgramsName) {
 
 TEST(RunMain, HidesSecrets) {
     const auto end = end_of([]() -> int { throw std::runtime_error("http://me:hunter2@example.org"); });
-    EXPECT_EQ(end.said.find("hunter2"), std::string::npos) << end.said;
+    EXPECT_EQ(end.errors.find("hunter2"), std::string::npos) << end.errors;
 }
 
 }  // namespace

@@ -95,13 +95,13 @@ TEST_P(WorkTeamTest, TakesNoProcessorWithoutWork) {
 
 TEST(WorkTeam, UsesSeveralThreads) {
     WorkTeam team(3);
-    std::atomic<int> here = 0;
+    std::atomic<int> arrived = 0;
     // Each piece waits for the two others.
     team.run(3, [&](std::size_t) {
-        ++here;
-        while (here < 3) std::this_thread::yield();
+        ++arrived;
+        while (arrived < 3) std::this_thread::yield();
     });
-    EXPECT_EQ(here, 3);
+    EXPECT_EQ(arrived, 3);
 }
 
 TEST(WorkTeam, OfOneIsTheCallerAlone) {

@@ -84,12 +84,12 @@ TEST(CollectiveFile, WithoutRoomForAllBytesAllRanksSaySoBeforeAnythingIsWritten)
 
 TEST(CollectiveFile, WhereNoRoomCanBeReservedWhatDidNotArriveIsNoticedOnAllRanks) {
     // Open MPI 5 tells the rank whose write fails, and the others go on waiting for it.
-    const bool is_told = MpiSession::library_version().starts_with("Open MPI v5");
-    if (is_told && test_world().size() > 2)
+    const bool is_reported = MpiSession::library_version().starts_with("Open MPI v5");
+    if (is_reported && test_world().size() > 2)
         GTEST_SKIP() << "ranks of Open MPI 5 wait for one whose write failed";
     EXPECT_THAT(
         refusal([](const auto&, std::int64_t) { return false; }),
-        HasSubstr(is_told ? "MPI_File_write_at_all failed" : "what was written at 1000 is not there"));
+        HasSubstr(is_reported ? "MPI_File_write_at_all failed" : "what was written at 1000 is not there"));
 }
 
 TEST(CollectiveFile, ThatOneRankCannotOpenIsAnErrorOfAll) {

@@ -131,12 +131,12 @@ TEST(StateCheckpoints, ProgressMakesThemVisibleWithoutAWait) {
     for (const unsigned moment : {1U, 2U}) {
         save(checkpoints, state, moment);
         // How many steps that takes is the disk's affair, but all ranks take as many.
-        const auto is_there = [&] { return std::filesystem::exists(checkpoints.last().value()); };
-        for (int step = 0; step < 5000 && !test_world().all(is_there()); ++step) {
+        const auto exists = [&] { return std::filesystem::exists(checkpoints.last().value()); };
+        for (int step = 0; step < 5000 && !test_world().all(exists()); ++step) {
             checkpoints.progress();
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
         }
-        EXPECT_TRUE(is_there());
+        EXPECT_TRUE(exists());
     }
     checkpoints.finish();
 }

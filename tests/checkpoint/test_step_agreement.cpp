@@ -37,15 +37,15 @@ TEST(StepAgreement, OneRankThatAsksIsEnough) {
     const auto& world = test_world();
     const bool is_last = world.rank() == world.size() - 1;
     const bool is_alone = world.size() == 1;
-    const StepWishes said[] = {{}, {.checkpoint = is_last}, {.stop = is_last}, {}};
+    const StepWishes wishes[] = {{}, {.checkpoint = is_last}, {.stop = is_last}, {}};
     StepWishes before;
     ScriptedWriter writer;
     StepAgreement agreement(world);
-    for (const auto& own : said) {
-        const auto heard = agreement.after_step(writer, own);
+    for (const auto& own : wishes) {
+        const auto agreed = agreement.after_step(writer, own);
         const auto& of = is_alone ? own : before;
-        EXPECT_EQ(heard.checkpoint, world.max(std::int64_t{of.checkpoint}) != 0);
-        EXPECT_EQ(heard.stop, world.max(std::int64_t{of.stop}) != 0);
+        EXPECT_EQ(agreed.checkpoint, world.max(std::int64_t{of.checkpoint}) != 0);
+        EXPECT_EQ(agreed.stop, world.max(std::int64_t{of.stop}) != 0);
         before = own;
     }
 }

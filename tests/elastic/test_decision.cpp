@@ -108,8 +108,8 @@ TEST(Running, WhatItStopsForCanStart) {
                         nodes.alive.push_back("n" + std::to_string(node));
                     for (int node = 0; node < running; ++node)
                         nodes.previous.push_back("n" + std::to_string(node));
-                    const bool all_there = running <= alive;
-                    if (all_there && decide_running(policy, nodes).what == What::stop) {
+                    const bool all_alive = running <= alive;
+                    if (all_alive && decide_running(policy, nodes).what == What::stop) {
                         EXPECT_EQ(decide_waiting(policy, nodes).what, What::start) << alive << " " << running;
                     }
                 }

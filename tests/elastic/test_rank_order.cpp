@@ -82,13 +82,13 @@ class Life {
     void check_step(const Names& before, int max) const {
         SCOPED_TRACE(testing::PrintToString(before) + " " + testing::PrintToString(alive_) + " at most " +
                      std::to_string(max) + " -> " + testing::PrintToString(order_));
-        const std::set<std::string> there(alive_.begin(), alive_.end());
+        const std::set<std::string> alive(alive_.begin(), alive_.end());
         const std::set<std::string> chosen(order_.begin(), order_.end());
         EXPECT_EQ(order_.size(), std::min(alive_.size(), static_cast<std::size_t>(max)));
         EXPECT_EQ(chosen.size(), order_.size()) << "each once";
-        EXPECT_TRUE(std::includes(there.begin(), there.end(), chosen.begin(), chosen.end()));
+        EXPECT_TRUE(std::includes(alive.begin(), alive.end(), chosen.begin(), chosen.end()));
         for (std::size_t rank = 0; rank < before.size(); ++rank) {
-            if (!there.contains(before[rank])) continue;
+            if (!alive.contains(before[rank])) continue;
             if (rank < order_.size()) {
                 EXPECT_EQ(order_[rank], before[rank]) << "a survivor moved though its rank is there";
             }
@@ -98,7 +98,7 @@ class Life {
         };
         if (std::any_of(order_.begin(), order_.end(), is_newcomer)) {
             for (const auto& name : before)
-                EXPECT_TRUE(!there.contains(name) || chosen.contains(name))
+                EXPECT_TRUE(!alive.contains(name) || chosen.contains(name))
                     << "a newcomer displaced " << name;
         }
         EXPECT_EQ(rank_order(order_, alive_, max), order_) << "another start with the same nodes";

@@ -65,22 +65,22 @@ TEST(RateFunction, OfPreparesRateChangesNothing) {
 }
 
 TEST(RateFunction, IsAskedForEveryStepInOrder) {
-    std::vector<NextStep> asked;
+    std::vector<NextStep> calls;
     const auto function = [&](const NextStep& next) {
-        asked.push_back(next);
+        calls.push_back(next);
         return next.rate / 2;
     };
     auto model = prepared_model({}, Sgd{1.0});
     fit(model, 1, {rates(function)});
     fit(model, 1, {rates(function)});
-    ASSERT_EQ(asked.size(), 2 * steps_of_an_epoch);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
+    ASSERT_EQ(calls.size(), 2 * steps_of_an_epoch);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
         const auto number = static_cast<std::int64_t>(i);
-        EXPECT_EQ(asked[i].epoch, 1 + number / steps_of_an_epoch);
-        EXPECT_EQ(asked[i].step, number % steps_of_an_epoch);
-        EXPECT_EQ(asked[i].steps, steps_of_an_epoch);
-        EXPECT_EQ(asked[i].done, number);
-        EXPECT_EQ(asked[i].rate, std::ldexp(1.0, -static_cast<int>(i)));
+        EXPECT_EQ(calls[i].epoch, 1 + number / steps_of_an_epoch);
+        EXPECT_EQ(calls[i].step, number % steps_of_an_epoch);
+        EXPECT_EQ(calls[i].steps, steps_of_an_epoch);
+        EXPECT_EQ(calls[i].done, number);
+        EXPECT_EQ(calls[i].rate, std::ldexp(1.0, -static_cast<int>(i)));
     }
     EXPECT_EQ(model.learning_rate(), std::ldexp(1.0, -6));
 }

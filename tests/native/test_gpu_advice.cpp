@@ -40,7 +40,7 @@ class GpuAdviceTest : public testing::Test {
 
     void log(const char* line) const { ASSERT_TRUE(write_all(kernel_.get(), line)); }
 
-    std::vector<std::string> told(std::size_t count) {
+    std::vector<std::string> warnings(std::size_t count) {
         std::unique_lock lock(mutex_);
         is_reported_.wait_for(lock, std::chrono::seconds(30), [&] { return reported_.size() >= count; });
         return reported_;
@@ -59,16 +59,16 @@ class GpuAdviceTest : public testing::Test {
 TEST_F(GpuAdviceTest, TellsAnErrorOfAGpuWhenTheKernelLogsIt) {
     const GpuAdvice advice(no_gpus, reporter(), path_);
     log("6,1,1,-;usb 1-1: new device\n6,2,2,-;NVRM: Xid (PCI:0000:3b:00): 79, gone\n");
-    EXPECT_THAT(told(1), ElementsAre(StartsWith("the kernel logged Xid 79 of GPU 0000:3b:00: ")));
+    EXPECT_THAT(warnings(1), ElementsAre(StartsWith("the kernel logged Xid 79 of GPU 0000:3b:00: ")));
     log("6,3,3,-;NVRM: Xid (PCI:0000:5f:00): 31, fault\n");
-    EXPECT_THAT(told(2), ElementsAre(StartsWith("the kernel logged Xid 79 of GPU 0000:3b:00: "),
-                                     StartsWith("the kernel logged Xid 31 of GPU 0000:5f:00: ")));
+    EXPECT_THAT(warnings(2), ElementsAre(StartsWith("the kernel logged Xid 79 of GPU 0000:3b:00: "),
+                                         StartsWith("the kernel logged Xid 31 of GPU 0000:5f:00: ")));
 }
 
 TEST_F(GpuAdviceTest, EndsWithoutAWord) {
     { const GpuAdvice advice(no_gpus, reporter(), path_); }
     { const GpuAdvice advice(no_gpus, reporter(), folder_ / "none"); }
-    EXPECT_THAT(told(0), IsEmpty());
+    EXPECT_THAT(warnings(0), IsEmpty());
 }
 
 }  // namespace

@@ -243,10 +243,10 @@ TEST(JobFile, RowsOfServers) {
                           .servers;
     EXPECT_TRUE(all.reject_not_finite);
     EXPECT_FALSE(all.metrics.has_value());
-    const auto told = *parse_job(log + "metrics = \"m\"\nmetrics_every = 0.5\n", "my.toml").servers;
-    EXPECT_EQ(told.metrics.value().folder, "m");
-    EXPECT_EQ(told.metrics->every, std::chrono::milliseconds(500));
-    EXPECT_EQ(told.metrics->port, "");
+    const auto servers = *parse_job(log + "metrics = \"m\"\nmetrics_every = 0.5\n", "my.toml").servers;
+    EXPECT_EQ(servers.metrics.value().folder, "m");
+    EXPECT_EQ(servers.metrics->every, std::chrono::milliseconds(500));
+    EXPECT_EQ(servers.metrics->port, "");
     EXPECT_EQ(parse_job(log + "metrics_port = 9400\nmetrics_every = 5\n", "my.toml").servers->metrics->port,
               "9400");
     EXPECT_EQ(parse_job(log + "metrics_port = \"0.0.0.0:9400\"\n", "my.toml").servers->metrics->port,

@@ -22,20 +22,21 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using tests::message_of;
 
-Starts told(const std::map<std::string, std::string>& variables) {
+Starts starts_for(const std::map<std::string, std::string>& variables) {
     Environment environment;
     for (const auto& [name, value] : variables) environment.set(name, value);
     return starts_of(environment);
 }
 
 TEST(StartsOfAJob, AreToldByTheLauncher) {
-    const auto second = told({{"DTRAIN_RUN_ID", "aa"}, {"PADDLE_RESTART_COUNT", "1"}});
+    const auto second = starts_for({{"DTRAIN_RUN_ID", "aa"}, {"PADDLE_RESTART_COUNT", "1"}});
     EXPECT_EQ(second.run, "aa");
     EXPECT_EQ(second.before, 1);
-    EXPECT_EQ(told({{"DTRAIN_RUN_ID", "aa"}}).before, 0);
-    EXPECT_EQ(told({{"DTRAIN_RUN_ID", ""}, {"PADDLE_RESTART_COUNT", "1"}}).before, 0) << "of another job";
-    EXPECT_EQ(told({{"PADDLE_RESTART_COUNT", "1"}}).before, 0) << "of another launcher";
-    EXPECT_EQ(told({}).run, "");
+    EXPECT_EQ(starts_for({{"DTRAIN_RUN_ID", "aa"}}).before, 0);
+    EXPECT_EQ(starts_for({{"DTRAIN_RUN_ID", ""}, {"PADDLE_RESTART_COUNT", "1"}}).before, 0)
+        << "of another job";
+    EXPECT_EQ(starts_for({{"PADDLE_RESTART_COUNT", "1"}}).before, 0) << "of another launcher";
+    EXPECT_EQ(starts_for({}).run, "");
 }
 
 Options typed(const std::vector<std::string>& arguments) {

@@ -27,7 +27,7 @@ std::optional<std::string> why_no_gpu() {
     }
 }
 
-[[maybe_unused]] const bool is_asked = (tests::precondition() = why_no_gpu, true);
+[[maybe_unused]] const bool is_set = (tests::precondition() = why_no_gpu, true);
 
 }  // namespace
 }  // namespace dtrain::nn

@@ -30,8 +30,8 @@ class Devices : public testing::Test {
     }
 
     /// What the scenario says. @param device DTRAIN_DEVICE
-    static std::string said(const std::vector<std::string>& words, const std::string& device = "",
-                            const std::map<std::string, std::string>& more = {}) {
+    static std::string output_of(const std::vector<std::string>& words, const std::string& device = "",
+                                 const std::map<std::string, std::string>& more = {}) {
         auto environment = Environment::of_this_process();
         environment.set("DTRAIN_DEVICE", device);
         for (const auto& [name, value] : more) environment.set(name, value);
@@ -45,45 +45,45 @@ class Devices : public testing::Test {
 };
 
 TEST_F(Devices, AreChosenByTheVariableOrByACall) {
-    EXPECT_EQ(said({"device"}), "cpu\n");
-    EXPECT_EQ(said({"device"}, "gpu"), "gpu:0\n");
-    EXPECT_EQ(said({"set=gpu:0", "device"}), "gpu:0\n");
-    EXPECT_EQ(said({"set=cpu", "device", "tensor", "device"}, "gpu"), "cpu\ncpu\n");
-    EXPECT_EQ(said({"device", "set=gpu", "device"}), "cpu\ngpu:0\n");                  // nothing was on it
-    EXPECT_EQ(said({"network", "set=gpu", "set=gpu:0", "device"}, "gpu"), "gpu:0\n");  // the same one
+    EXPECT_EQ(output_of({"device"}), "cpu\n");
+    EXPECT_EQ(output_of({"device"}, "gpu"), "gpu:0\n");
+    EXPECT_EQ(output_of({"set=gpu:0", "device"}), "gpu:0\n");
+    EXPECT_EQ(output_of({"set=cpu", "device", "tensor", "device"}, "gpu"), "cpu\ncpu\n");
+    EXPECT_EQ(output_of({"device", "set=gpu", "device"}), "cpu\ngpu:0\n");  // nothing was on it
+    EXPECT_EQ(output_of({"network", "set=gpu", "set=gpu:0", "device"}, "gpu"), "gpu:0\n");  // the same one
 }
 
 TEST_F(Devices, StayWhenThereIsATensor) {
-    EXPECT_EQ(said({"tensor", "set=gpu"}),
+    EXPECT_EQ(output_of({"tensor", "set=gpu"}),
               "DeviceChosenError cpu gpu: set_device(): gpu is asked for, and tensors are on cpu already: "
               "choose the device before the first tensor or layer is made\n");
-    EXPECT_THAT(said({"set=gpu", "network", "set=cpu"}), StartsWith("DeviceChosenError gpu:0 cpu: "));
-    EXPECT_THAT(said({"network", "set=gpu:1"}, "gpu"), StartsWith("DeviceChosenError gpu:0 gpu:1: "));
+    EXPECT_THAT(output_of({"set=gpu", "network", "set=cpu"}), StartsWith("DeviceChosenError gpu:0 cpu: "));
+    EXPECT_THAT(output_of({"network", "set=gpu:1"}, "gpu"), StartsWith("DeviceChosenError gpu:0 gpu:1: "));
 }
 
 TEST_F(Devices, ThatAreNotThereAreRefusedAsByExecutors) {
-    EXPECT_EQ(said({"tensor"}, "cuda"),
+    EXPECT_EQ(output_of({"tensor"}, "cuda"),
               "UsageError: DTRAIN_DEVICE is 'cuda', expected cpu, gpu or gpu:NUMBER\n");
-    EXPECT_THAT(said({"set=gpu"}, "", {{"DTRAIN_GPU_MODULE", "/nowhere.so"}}),
+    EXPECT_THAT(output_of({"set=gpu"}, "", {{"DTRAIN_GPU_MODULE", "/nowhere.so"}}),
                 AllOf(StartsWith("UsageError: dtrain cannot compute on GPUs here: /nowhere.so: "),
                       HasSubstr("compute on the device \"cpu\"")));
-    EXPECT_THAT(said({"network"}, "gpu", {{"DTRAIN_GPU_MODULE", "/nowhere.so"}}),
+    EXPECT_THAT(output_of({"network"}, "gpu", {{"DTRAIN_GPU_MODULE", "/nowhere.so"}}),
                 StartsWith("UsageError: dtrain cannot compute on GPUs here"));
     if (std::string(std::getenv("DTRAIN_GPU_MODULE")).find("stand_in") == std::string::npos) return;
-    EXPECT_EQ(said({"tensor"}, "gpu:1"),
+    EXPECT_EQ(output_of({"tensor"}, "gpu:1"),
               "UsageError: there is no GPU 1: the stand-in for GPUs has one, number 0\n");
-    EXPECT_EQ(said({"tensor"}, "gpu", {{"FLAGS_selected_gpus", "2,3"}}),
+    EXPECT_EQ(output_of({"tensor"}, "gpu", {{"FLAGS_selected_gpus", "2,3"}}),
               "UsageError: there is no GPU 2: the stand-in for GPUs has one, number 0\n");
 }
 
 TEST_F(Devices, OfARankNeedItsNumber) {
     const std::map<std::string, std::string> launched{{"PMIX_RANK", "1"}};
-    EXPECT_EQ(said({"tensor"}, "gpu", launched),
+    EXPECT_EQ(output_of({"tensor"}, "gpu", launched),
               "UsageError: which GPU is this rank's is not known before MPI is initialised: make the "
               "ParallelEnv before the first tensor or layer, or choose one by its number (gpu:0)\n");
-    EXPECT_EQ(said({"set=gpu:0", "device"}, "gpu", launched), "gpu:0\n");
-    EXPECT_EQ(said({"device"}, "gpu", {{"PMIX_RANK", "1"}, {"FLAGS_selected_gpus", "0"}}), "gpu:0\n");
-    EXPECT_EQ(said({"device"}, "cpu", launched), "cpu\n");
+    EXPECT_EQ(output_of({"set=gpu:0", "device"}, "gpu", launched), "gpu:0\n");
+    EXPECT_EQ(output_of({"device"}, "gpu", {{"PMIX_RANK", "1"}, {"FLAGS_selected_gpus", "0"}}), "gpu:0\n");
+    EXPECT_EQ(output_of({"device"}, "cpu", launched), "cpu\n");
 }
 
 std::vector<double> numbers(const std::string& text) {
@@ -100,11 +100,12 @@ TEST_F(Devices, GoOnWithWhatTheOtherSaved) {
     for (const auto* const first : {"cpu", "gpu"}) {
         const auto* const other = std::string(first) == "cpu" ? "gpu" : "cpu";
         const auto straight =
-            numbers(said({"network", "train=5", "save=" + file, "train=5", "print"}, first));
-        const auto at_half = said({"network", "load=" + file, "print"}, first);
-        EXPECT_EQ(said({"network", "load=" + file, "print"}, other), at_half);
-        EXPECT_NE(said({"network", "print"}, other), at_half);
-        const auto resumed = numbers(said({"network", "train=1", "load=" + file, "train=5", "print"}, other));
+            numbers(output_of({"network", "train=5", "save=" + file, "train=5", "print"}, first));
+        const auto at_half = output_of({"network", "load=" + file, "print"}, first);
+        EXPECT_EQ(output_of({"network", "load=" + file, "print"}, other), at_half);
+        EXPECT_NE(output_of({"network", "print"}, other), at_half);
+        const auto resumed =
+            numbers(output_of({"network", "train=1", "load=" + file, "train=5", "print"}, other));
         ASSERT_EQ(resumed.size(), straight.size());
         EXPECT_NEAR(resumed[1], straight[1], 1e-4) << "loss";
         for (std::size_t i = 2; i < resumed.size(); ++i)

@@ -48,7 +48,7 @@ class WithAPlainMember : public Layer {
     Linear plain_{2, 1, {.name = "plain"}};
 };
 
-std::string said_at_a_step(Layer& network, Optimizer& optimizer) {
+std::string warning_of_step(Layer& network, Optimizer& optimizer) {
     mean(network(randn({4, 2}))).backward();
     testing::internal::CaptureStderr();
     optimizer.step();
@@ -59,10 +59,10 @@ TEST(OptimizerSteps, SayOnceWhichParametersAreInNoParameters) {
     WithAPlainMember network;
     Optimizer sgd(Sgd{0.1}, network.parameters());
     EXPECT_EQ(
-        said_at_a_step(network, sgd),
+        warning_of_step(network, sgd),
         "dtrain: 'plain.bias', 'plain.weight' computed, and no parameters() and no optimizer has them: "
         "they are never trained. Make the layers of a network by add(): C++ does not find plain members\n");
-    EXPECT_EQ(said_at_a_step(network, sgd), "");
+    EXPECT_EQ(warning_of_step(network, sgd), "");
 }
 
 TEST(OptimizerSteps, SayNothingOfWhatAnybodyHas) {
@@ -84,7 +84,7 @@ TEST(OptimizerSteps, NameAFewOfManyParametersInNoParameters) {
     const Linear a(2, 2, {.name = "a"}), b(2, 2, {.name = "b"});
     const auto x = randn({4, 2});
     (mean(linear(x, a.weight(), a.bias())) + mean(linear(x, b.weight(), b.bias()))).backward();
-    EXPECT_THAT(said_at_a_step(network, sgd),
+    EXPECT_THAT(warning_of_step(network, sgd),
                 HasSubstr("dtrain: 'a.bias', 'a.weight', 'b.bias', 'b.weight' and 2 more computed"));
 }
 

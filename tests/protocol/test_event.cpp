@@ -274,9 +274,9 @@ TEST(Event, Sentences) {
 
 TEST(Event, NowIsTheClockOnTheWall) {
     const auto before = std::chrono::system_clock::now();
-    const std::chrono::system_clock::time_point told{std::chrono::microseconds(now_us())};
-    EXPECT_GE(told, std::chrono::floor<std::chrono::microseconds>(before));
-    EXPECT_LE(told, std::chrono::system_clock::now());
+    const std::chrono::system_clock::time_point now{std::chrono::microseconds(now_us())};
+    EXPECT_GE(now, std::chrono::floor<std::chrono::microseconds>(before));
+    EXPECT_LE(now, std::chrono::system_clock::now());
 }
 
 }  // namespace

@@ -167,10 +167,10 @@ TEST(ServerEnvironment, NothingOfAJobAroundThisOneRemains) {
 }
 
 TEST(ServerEnvironment, AddressesOfIpv6AreTakenApart) {
-    const auto told =
+    const auto environment =
         variables({.servers = {"[2001:db8::1]:80"}, .workers = {"[::2]:81"}, .gloo_endpoint = "x:1"}, 0);
-    EXPECT_EQ(told.at("POD_IP"), "2001:db8::1");
-    EXPECT_EQ(told.at("PADDLE_PORT"), "80");
+    EXPECT_EQ(environment.at("POD_IP"), "2001:db8::1");
+    EXPECT_EQ(environment.at("PADDLE_PORT"), "80");
 }
 
 TEST(ServerJobOnTheWire, ReadAsItWasWritten) {

@@ -99,14 +99,14 @@ TEST(EventProperties, ARightChecksumAloneMakesNoEvent) {
     for_all(corpus, &Mutator::text, [](const std::string& json) {
         const auto event = decode(fmt::format("\x1e{:08x} {}", crc32(json), json));
         if (!event) return;
-        const auto said = nlohmann::json::parse(json);
-        EXPECT_EQ(said.at("rank"), event->rank);
-        EXPECT_EQ(said.at("pid"), event->pid);
-        EXPECT_EQ(said.at("code"), event->code);
-        EXPECT_EQ(said.at("signal"), event->signal);
-        EXPECT_EQ(said.at("time_us"), event->time_us);
-        EXPECT_EQ(said.at("host"), event->host);
-        EXPECT_EQ(said.at("text"), event->text);
+        const auto parsed = nlohmann::json::parse(json);
+        EXPECT_EQ(parsed.at("rank"), event->rank);
+        EXPECT_EQ(parsed.at("pid"), event->pid);
+        EXPECT_EQ(parsed.at("code"), event->code);
+        EXPECT_EQ(parsed.at("signal"), event->signal);
+        EXPECT_EQ(parsed.at("time_us"), event->time_us);
+        EXPECT_EQ(parsed.at("host"), event->host);
+        EXPECT_EQ(parsed.at("text"), event->text);
         EXPECT_FALSE(to_sentence(*event).empty());
     });
 }

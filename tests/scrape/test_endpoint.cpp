@@ -46,7 +46,7 @@ class Served {
         return socket;
     }
 
-    std::string asked(const std::string& text = request) const {
+    std::string response(const std::string& text = request) const {
         const auto socket = connected();
         EXPECT_TRUE(write_all(socket.get(), text));
         return rest_of(socket);
@@ -71,22 +71,23 @@ class Served {
 TEST(Endpoint, GivesTheTextOfNow) {
     std::atomic<int> value = 1;
     const Served served([&] { return "a " + std::to_string(value) + "\n"; });
-    EXPECT_THAT(served.asked(), testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), EndsWith("\r\n\r\na 1\n")));
+    EXPECT_THAT(served.response(),
+                testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), EndsWith("\r\n\r\na 1\n")));
     value = 2;
-    EXPECT_THAT(served.asked(), EndsWith("\r\n\r\na 2\n"));
-    EXPECT_THAT(served.asked("PUT / HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
+    EXPECT_THAT(served.response(), EndsWith("\r\n\r\na 2\n"));
+    EXPECT_THAT(served.response("PUT / HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
 }
 
 TEST(Endpoint, AnswersBesideClientsThatSayNothing) {
     const Served served([] { return std::string("a 1\n"); });
     std::vector<FileDescriptor> silent;
     for (int client = 0; client < 40; ++client) silent.push_back(served.connected());
-    EXPECT_THAT(served.asked(), EndsWith("a 1\n"));
+    EXPECT_THAT(served.response(), EndsWith("a 1\n"));
     auto slow = served.connected();
     for (const char letter : request) {
         EXPECT_TRUE(write_all(slow.get(), std::string(1, letter)));
         if (letter == '/') {
-            EXPECT_THAT(served.asked(), EndsWith("a 1\n"));
+            EXPECT_THAT(served.response(), EndsWith("a 1\n"));
         }
     }
     EXPECT_THAT(Served::rest_of(slow), EndsWith("a 1\n"));
@@ -95,13 +96,13 @@ TEST(Endpoint, AnswersBesideClientsThatSayNothing) {
 TEST(Endpoint, GivesAllOfALongTextToAClientThatSaysMore) {
     const std::string text(8 << 20, 'a');  // more than a socket takes
     const Served served([&] { return text; });
-    const auto answer = served.asked(request + request);
+    const auto answer = served.response(request + request);
     EXPECT_EQ(answer.substr(answer.find("\r\n\r\n") + 4), text);
     {
         const auto gone = served.connected();  // leaves with its answer unread
         EXPECT_TRUE(write_all(gone.get(), request));
     }
-    EXPECT_EQ(served.asked(), answer);
+    EXPECT_EQ(served.response(), answer);
 }
 
 TEST(Endpoint, EndsBesideClientsThatStay) {
@@ -111,7 +112,7 @@ TEST(Endpoint, EndsBesideClientsThatStay) {
         open.push_back(served.connected());  // says nothing
         open.push_back(served.connected());  // reads nothing
         EXPECT_TRUE(write_all(open.back().get(), request));
-        served.asked();
+        served.response();
     }
     EXPECT_EQ(Served::rest_of(open.front()), "");
 }
@@ -124,7 +125,7 @@ TEST(Endpoint, LeavesSignalsAndProgramsAlone) {
     const auto served = std::make_unique<Served>([] { return std::string("a 1\n"); });
     EXPECT_EQ(threads(), before + 1);
     const auto client = served->connected();
-    EXPECT_THAT(served->asked(), EndsWith("a 1\n"));
+    EXPECT_THAT(served->response(), EndsWith("a 1\n"));
     std::vector<std::string> inherited;  // by a program that is started now
     for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;

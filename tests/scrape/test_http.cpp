@@ -61,9 +61,10 @@ TEST(Http, RefusesWhatIsNoRequest) {
 }
 
 TEST(Http, TellsWhyThereIsNoText) {
-    const auto said = answer_to("GET /metrics HTTP/1.1\r\n\r\n",
-                                []() -> std::string { throw std::runtime_error("no memory"); });
-    EXPECT_THAT(said.value(), testing::AllOf(StartsWith("HTTP/1.1 500 "), EndsWith("\r\n\r\nno memory\n")));
+    const auto response = answer_to("GET /metrics HTTP/1.1\r\n\r\n",
+                                    []() -> std::string { throw std::runtime_error("no memory"); });
+    EXPECT_THAT(response.value(),
+                testing::AllOf(StartsWith("HTTP/1.1 500 "), EndsWith("\r\n\r\nno memory\n")));
 }
 
 }  // namespace

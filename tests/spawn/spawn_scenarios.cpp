@@ -33,12 +33,12 @@ std::string variable(const char* name) {
     return value != nullptr ? value : "-";
 }
 
-void say_rank() {
+void print_rank() {
     const dtrain::ParallelEnv env(0, nullptr);
     std::printf("rank %d of %d\n", env.rank(), env.world_size());
 }
 
-void say_arguments(bool flag, const std::string& text, const std::vector<double>& numbers) {
+void print_arguments(bool flag, const std::string& text, const std::vector<double>& numbers) {
     std::printf("%s '%s' %zu %g\n", flag ? "true" : "false", text.c_str(), numbers.size(), numbers.back());
 }
 
@@ -47,7 +47,7 @@ double sum_of_ranks(double factor) {
     return factor * static_cast<double>(env.communicator().sum(std::int64_t{env.rank()} + 1)) + env.rank();
 }
 
-void say_gpus() {
+void print_gpus() {
     std::printf("sees %s, uses %s\n", variable("CUDA_VISIBLE_DEVICES").c_str(),
                 variable("FLAGS_selected_gpus").c_str());
 }
@@ -129,56 +129,56 @@ void calls_in_and_behind_an_env() {
     std::optional<dtrain::ParallelEnv> env;
     if (!dtrain::is_spawned_rank()) env.emplace(0, nullptr);
     try {
-        dtrain::spawn(say_rank, on_cpu(2));
+        dtrain::spawn(print_rank, on_cpu(2));
     } catch (const dtrain::UsageError&) {
         std::printf("refused\n");
         env.reset();
-        dtrain::spawn(say_rank, on_cpu(2));
+        dtrain::spawn(print_rank, on_cpu(2));
     }
 }
 
 const std::map<std::string, std::function<void()>> scenarios{
-    {"cores", [] { dtrain::spawn(say_rank); }},
-    {"two", [] { dtrain::spawn(say_rank, {.nprocs = 2}); }},
+    {"cores", [] { dtrain::spawn(print_rank); }},
+    {"two", [] { dtrain::spawn(print_rank, {.nprocs = 2}); }},
     {"arguments",
      [] {
-         dtrain::spawn(say_arguments, std::tuple(true, "a b\n c", std::vector<double>{1, 0.1}), on_cpu(1));
+         dtrain::spawn(print_arguments, std::tuple(true, "a b\n c", std::vector<double>{1, 0.1}), on_cpu(1));
      }},
     {"results",
      [] {
          for (const auto result : dtrain::spawn(sum_of_ranks, std::tuple(100), on_cpu(3)).results())
              std::printf("result %g\n", result);
      }},
-    {"gpus", [] { dtrain::spawn(say_gpus, {.nprocs = 2, .gpus = "6,5"}); }},
-    {"first gpus", [] { dtrain::spawn(say_gpus, {.nprocs = 2}); }},
-    {"all gpus", [] { dtrain::spawn(say_gpus); }},
-    {"no gpus", [] { dtrain::spawn(say_gpus, on_cpu(1)); }},
-    {"too many", [] { dtrain::spawn(say_gpus, {.nprocs = 9}); }},
-    {"nested", [] { dtrain::spawn([] { dtrain::spawn(say_rank, on_cpu(1)); }, on_cpu(1)); }},
+    {"gpus", [] { dtrain::spawn(print_gpus, {.nprocs = 2, .gpus = "6,5"}); }},
+    {"first gpus", [] { dtrain::spawn(print_gpus, {.nprocs = 2}); }},
+    {"all gpus", [] { dtrain::spawn(print_gpus); }},
+    {"no gpus", [] { dtrain::spawn(print_gpus, on_cpu(1)); }},
+    {"too many", [] { dtrain::spawn(print_gpus, {.nprocs = 9}); }},
+    {"nested", [] { dtrain::spawn([] { dtrain::spawn(print_rank, on_cpu(1)); }, on_cpu(1)); }},
     {"in an env",
      [] {
          const dtrain::ParallelEnv env(0, nullptr);
-         dtrain::spawn(say_rank, on_cpu(2));
+         dtrain::spawn(print_rank, on_cpu(2));
      }},
     {"in a session",
      [] {
          const dtrain::MpiSession session;
-         dtrain::spawn(say_rank, on_cpu(2));
+         dtrain::spawn(print_rank, on_cpu(2));
      }},
     {"in and behind an env", calls_in_and_behind_an_env},
     {"behind an env",
      [] {
          { const dtrain::ParallelEnv env(0, nullptr); }
-         dtrain::spawn(say_rank, on_cpu(2));
+         dtrain::spawn(print_rank, on_cpu(2));
      }},
     {"unreached",
      [] {
-         if (!dtrain::is_spawned_rank()) dtrain::spawn(say_rank, on_cpu(2));
+         if (!dtrain::is_spawned_rank()) dtrain::spawn(print_rank, on_cpu(2));
      }},
     {"calls", two_calls},
     {"handle", handle},
     {"dropped", dropped},
-    {"logs", [] { dtrain::spawn(say_rank, {.nprocs = 2, .backend = "gloo", .log_dir = "ranks"}); }},
+    {"logs", [] { dtrain::spawn(print_rank, {.nprocs = 2, .backend = "gloo", .log_dir = "ranks"}); }},
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ using Precondition = std::optional<std::string> (*)();
 
 /// mpi_main.cpp asks it once MPI runs, and all ranks skip when one has a reason. Null: they need nothing.
 inline Precondition& precondition() {
-    static Precondition asked = nullptr;
-    return asked;
+    static Precondition condition = nullptr;
+    return condition;
 }
 
 }  // namespace dtrain::tests

@@ -52,8 +52,8 @@ int nvmlSystemGetDriverVersion(char* text, unsigned size) {
     return success;
 }
 int nvmlSystemGetCudaDriverVersion_v2(int* version) {
-    const char* told = std::getenv("FAKE_NVML_CUDA");
-    *version = told != nullptr ? std::atoi(told) : 13000;
+    const char* value = std::getenv("FAKE_NVML_CUDA");
+    *version = value != nullptr ? std::atoi(value) : 13000;
     return success;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {

@@ -128,10 +128,10 @@ TEST_F(DriverFolder, NvmlIsAskedForAUuidThatProcDoesNotKnowYet) {
 }
 
 TEST_F(DriverFolder, NvmlIsAskedWhenThereIsNoProc) {
-    auto asked = three_gpus();
-    asked.push_back(asked.back());
-    asked.back().pci.bus = 0xf0;  // one that the library does not show
-    const auto gpus = named(asked, FAKE_NVML);
+    auto given = three_gpus();
+    given.push_back(given.back());
+    given.back().pci.bus = 0xf0;  // one that the library does not show
+    const auto gpus = named(given, FAKE_NVML);
     EXPECT_THAT(uuids(gpus), ElementsAre("GPU-nvml-4e", "GPU-nvml-5f", "GPU-nvml-9a"));
     EXPECT_THAT(gpus[0].mig_uuids, ElementsAre("MIG-nvml-a", "MIG-nvml-b"));
     EXPECT_THAT(gpus[1].mig_uuids, IsEmpty());

@@ -36,16 +36,16 @@ std::optional<NcclView> view_of(int rank, const std::string& answer) {
     return read_nccl_ras(answer, [&](const NcclProcess& each) { return each == process(rank); });
 }
 
-struct Told {
+struct RankStatus {
     int rank = 0;  ///< of the job
     int all_reduces = 0;
     int broadcasts = 0;
     bool finalizes = false;
 };
 
-std::string json_of(const std::vector<Told>& told) {
+std::string json_of(const std::vector<RankStatus>& statuses) {
     std::string ranks;
-    for (std::size_t index = 0; index < told.size(); ++index)
+    for (std::size_t index = 0; index < statuses.size(); ++index)
         ranks += fmt::format(
             R"({}        {{
           "rank": {},
@@ -68,8 +68,9 @@ std::string json_of(const std::vector<Told>& told) {
             "AllReduce": {}
           }}
         }})",
-            index == 0 ? "" : ",\n", index, process(told[index].rank).host, process(told[index].rank).pid,
-            index, told[index].finalizes, told[index].broadcasts, told[index].all_reduces);
+            index == 0 ? "" : ",\n", index, process(statuses[index].rank).host,
+            process(statuses[index].rank).pid, index, statuses[index].finalizes, statuses[index].broadcasts,
+            statuses[index].all_reduces);
     return ranks;
 }
 
@@ -88,7 +89,7 @@ std::string json_of_missing(int rank, bool is_unresponsive, bool is_dead) {
                        rank, process(rank).host, process(rank).pid, is_unresponsive, is_dead);
 }
 
-std::string json_of(const std::string& number, int size, const std::vector<Told>& told,
+std::string json_of(const std::string& number, int size, const std::vector<RankStatus>& statuses,
                     const std::string& missing = "") {
     return fmt::format(R"(    {{
       "hash": "0x{}",
@@ -103,8 +104,8 @@ std::string json_of(const std::string& number, int size, const std::vector<Told>
 {}
       ]
     }})",
-                       number, size, told.size(), size - static_cast<int>(told.size()), json_of(told),
-                       missing);
+                       number, size, statuses.size(), size - static_cast<int>(statuses.size()),
+                       json_of(statuses), missing);
 }
 
 std::string json_answer(std::initializer_list<std::string> communicators) {
@@ -176,9 +177,9 @@ HangDiagnosis diagnosis_of(const std::string& answer, int ranks = 4) {
 }
 
 /// All ranks are in one communicator, "a".
-HangDiagnosis diagnosis_in_one(const std::vector<Told>& told) {
-    const auto ranks = static_cast<int>(told.size());
-    return diagnosis_of(json_answer({json_of("a", ranks, told)}), ranks);
+HangDiagnosis diagnosis_in_one(const std::vector<RankStatus>& statuses) {
+    const auto ranks = static_cast<int>(statuses.size());
+    return diagnosis_of(json_answer({json_of("a", ranks, statuses)}), ranks);
 }
 
 TEST(NcclRas, JsonTellsWhoHasLaunchedFewer) {
@@ -268,7 +269,7 @@ TEST(NcclRas, WhoIsBehindInAllHasNotCalledAnotherOperation) {
 }
 
 TEST(NcclRas, NamesWhoHasLeftACommunicator) {
-    const std::vector<Told> others{{.rank = 0, .all_reduces = 5}, {.rank = 1, .all_reduces = 5}};
+    const std::vector<RankStatus> others{{.rank = 0, .all_reduces = 5}, {.rank = 1, .all_reduces = 5}};
     const auto* const sentence =
         "rank 2 on n1 has left NCCL communicator 0xa, which ranks [0,1] are in: it sleeps in f2 "
         "(train.py:12)";

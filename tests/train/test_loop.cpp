@@ -23,7 +23,7 @@ using testing::ElementsAre;
 /// Feeds the number of the batch.
 class Counting final : public Feeder {
   public:
-    Counting(std::vector<std::string>& said, int parts)
+    Counting(std::vector<std::string>& events, int parts)
         : Feeder({.samples = 8 * parts,
                   .global_batch = 2 * parts,
                   .rank = 0,
@@ -31,18 +31,18 @@ class Counting final : public Feeder {
                   .seed = 0,
                   .order = SampleOrder::sequential,
                   .parts = parts}),
-          said_(said) {}
+          events_(events) {}
 
     void bind(Executor& executor) override { to_ = executor.feed<float>("x"); }
     void start(std::int64_t epoch, std::int64_t first_step) override {
         Feeder::start(epoch, first_step);
-        said_.push_back("epoch " + std::to_string(epoch) + " from " + std::to_string(first_step));
+        events_.push_back("epoch " + std::to_string(epoch) + " from " + std::to_string(first_step));
         number_ = static_cast<float>(first_step * parts());
     }
     void feed() override { std::ranges::fill(to_, number_++); }
 
   private:
-    std::vector<std::string>& said_;
+    std::vector<std::string>& events_;
     std::span<float> to_;
     float number_ = 0;
 };
@@ -59,19 +59,19 @@ class LoopTest : public testing::Test {
     LoopHooks hooks() {
         return {.executor =
                     [this](std::int64_t step) {
-                        said.push_back("step " + std::to_string(step));
+                        events.push_back("step " + std::to_string(step));
                         return &executor;
                     },
-                .fed = [this] { said.emplace_back("fed"); },
+                .fed = [this] { events.emplace_back("fed"); },
                 .computed =
                     [this](Executor& now) {
-                        said.push_back(std::to_string(std::lround(now.fetch<float>(doubled)[0])));
+                        events.push_back(std::to_string(std::lround(now.fetch<float>(doubled)[0])));
                     },
                 .goes_on = [this](std::int64_t done) { return done != stop_after; },
-                .settle = [this] { said.emplace_back("settle"); }};
+                .settle = [this] { events.emplace_back("settle"); }};
     }
 
-    std::vector<std::string> said;
+    std::vector<std::string> events;
     std::int64_t stop_after = -1;
     std::string doubled;
     Program program = doubling(doubled);
@@ -79,45 +79,45 @@ class LoopTest : public testing::Test {
 };
 
 TEST_F(LoopTest, FeedsComputesAndGoesOn) {
-    Counting feeder(said, 1);
+    Counting feeder(events, 1);
     feeder.bind(executor);
     Loop loop(parts_of(0, 1, 0));
     EXPECT_TRUE(loop.run_epoch(feeder, hooks()));
-    EXPECT_THAT(said, ElementsAre("epoch 0 from 0", "step 0", "fed", "0", "step 1", "fed", "2", "step 2",
-                                  "fed", "4", "step 3", "fed", "6", "settle"));
+    EXPECT_THAT(events, ElementsAre("epoch 0 from 0", "step 0", "fed", "0", "step 1", "fed", "2", "step 2",
+                                    "fed", "4", "step 3", "fed", "6", "settle"));
     EXPECT_EQ(loop.position(), (Position{.epoch = 0, .step = 4, .epoch_step = 4}));
     loop.end_epoch();
     EXPECT_EQ(loop.position(), (Position{.epoch = 1, .step = 4, .epoch_step = 0}));
 }
 
 TEST_F(LoopTest, StopsBetweenStepsAndGoesOnFromThere) {
-    Counting feeder(said, 1);
+    Counting feeder(events, 1);
     feeder.bind(executor);
     Loop loop(parts_of(0, 1, 0));
     stop_after = 1;
     EXPECT_FALSE(loop.run_epoch(feeder, hooks()));
-    EXPECT_EQ(said.back(), "settle");
-    const auto there = loop.position();
-    EXPECT_EQ(there, (Position{.epoch = 0, .step = 1, .epoch_step = 1}));
+    EXPECT_EQ(events.back(), "settle");
+    const auto position = loop.position();
+    EXPECT_EQ(position, (Position{.epoch = 0, .step = 1, .epoch_step = 1}));
 
-    said.clear();
+    events.clear();
     Loop resumed(parts_of(0, 1, 0));
-    resumed.go_on_from({.epoch = 5, .step = 21, .epoch_step = there.epoch_step});
+    resumed.go_on_from({.epoch = 5, .step = 21, .epoch_step = position.epoch_step});
     stop_after = 4;  // after the last step this ends nothing
     EXPECT_TRUE(resumed.run_epoch(feeder, hooks()));
-    EXPECT_THAT(said, ElementsAre("epoch 5 from 1", "step 1", "fed", "2", "step 2", "fed", "4", "step 3",
-                                  "fed", "6", "settle"));
+    EXPECT_THAT(events, ElementsAre("epoch 5 from 1", "step 1", "fed", "2", "step 2", "fed", "4", "step 3",
+                                    "fed", "6", "settle"));
     EXPECT_EQ(resumed.position(), (Position{.epoch = 5, .step = 24, .epoch_step = 4}));
 }
 
 TEST_F(LoopTest, AStepWithoutABatchCounts) {
-    Counting feeder(said, 1);
+    Counting feeder(events, 1);
     feeder.bind(executor);
     Loop loop(parts_of(0, 1, 0));
     auto skipping = hooks();
     skipping.executor = [&](std::int64_t step) { return step == 3 ? nullptr : &executor; };
     EXPECT_TRUE(loop.run_epoch(feeder, skipping));
-    EXPECT_THAT(said, ElementsAre("epoch 0 from 0", "fed", "0", "fed", "2", "fed", "4", "settle"));
+    EXPECT_THAT(events, ElementsAre("epoch 0 from 0", "fed", "0", "fed", "2", "fed", "4", "settle"));
     EXPECT_EQ(loop.position().step, 4);
 }
 
@@ -131,8 +131,8 @@ TEST(LoopOfVirtualRanks, ComputesTheirBatchesAndUpdatesOnce) {
     Executor executor(shared, state);
     const float before = executor.fetch<float>("fc.weight")[0];
 
-    std::vector<std::string> said;
-    Counting feeder(said, 2);
+    std::vector<std::string> events;
+    Counting feeder(events, 2);
     feeder.bind(executor);
     Loop loop(parts_of(0, 1, 2));
     int batches = 0;

@@ -427,9 +427,9 @@ TEST(Transpiler, SaysThatATrainersProgramIsOneAlready) {
         DistributeTranspiler transpiler(config);
         transpiler.transpile(training_program(Sgd{}), options);
         const auto once = transpiler.get_trainer_program();
-        const auto said = message_of([&] { transpiler.transpile(once, options); });
+        const auto message = message_of([&] { transpiler.transpile(once, options); });
         EXPECT_EQ(transpiler.get_trainer_program(), once) << "what there was is still there";
-        return said;
+        return message;
     };
     const TranspileOptions synchronous{.pservers = first_of(2)};
     const TranspileOptions asynchronous{.pservers = first_of(2), .sync_mode = false};

@@ -77,25 +77,25 @@ TEST(Channel, BothSidesLearnOfAnotherKey) {
 
 TEST(Channel, HandshakeFramesAreTiny) {
     Channel coordinator(Channel::Side::coordinator, key);
-    const auto told = tests::message_of<LinkError>(
+    const auto message = tests::message_of<LinkError>(
         [&] { coordinator.take(framed(std::string(max_handshake_message + 1, 'x'))); });
-    EXPECT_EQ(told, "a message of 161 bytes where 160 are allowed");
+    EXPECT_EQ(message, "a message of 161 bytes where 160 are allowed");
 }
 
 TEST(Channel, ReplayedConversationOpensNothing) {
     Pair recorded;
-    std::string said_by_agent;
+    std::string sent_by_agent;
     for (int round = 0; round < 3; ++round) {
         const auto bytes = recorded.agent.take_output();
-        said_by_agent += bytes;
+        sent_by_agent += bytes;
         recorded.coordinator.take(bytes);
         recorded.agent.take(recorded.coordinator.take_output());
     }
     recorded.agent.send("run");
-    said_by_agent += recorded.agent.take_output();
+    sent_by_agent += recorded.agent.take_output();
 
     Channel coordinator(Channel::Side::coordinator, key);
-    EXPECT_THROW(coordinator.take(said_by_agent), WrongKey);
+    EXPECT_THROW(coordinator.take(sent_by_agent), WrongKey);
     EXPECT_FALSE(coordinator.open());
     EXPECT_EQ(coordinator.next(), std::nullopt);
 }

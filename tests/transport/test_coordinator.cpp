@@ -216,7 +216,7 @@ class RemoteShell {
     void ask(const std::string& host, const std::string& command) const {
         write_all(socket_.get(), framed(encode(RunOn{.host = host, .command = command})));
     }
-    std::optional<Message> heard() {
+    std::optional<Message> receive() {
         if (const auto frame = frames_.next()) return decode(*frame);
         pollfd readable{socket_.get(), POLLIN, 0};
         if (::poll(&readable, 1, 0) > 0) {
@@ -249,13 +249,13 @@ TEST_F(CoordinatorTest, ARemoteShellOfANodeWithoutAnAgentUsesSsh) {
     coordinator_->begin_run({}, {"127.0.0.1", "127.1.0.2"}, {"fd00::1", "fd00::2"});
     RemoteShell remote_shell(remote_shells());
     remote_shell.ask("127.1.0.2", "orted");
-    std::optional<Message> heard;
-    serve_until([&] { return (heard = remote_shell.heard()).has_value(); });
-    EXPECT_EQ(*heard, Message(UseSsh{"fd00::2"}));
+    std::optional<Message> received;
+    serve_until([&] { return (received = remote_shell.receive()).has_value(); });
+    EXPECT_EQ(*received, Message(UseSsh{"fd00::2"}));
     RemoteShell unknown(remote_shells());
     unknown.ask("elsewhere", "orted");
-    serve_until([&] { return (heard = unknown.heard()).has_value(); });
-    EXPECT_EQ(*heard, Message(UseSsh{""}));
+    serve_until([&] { return (received = unknown.receive()).has_value(); });
+    EXPECT_EQ(*received, Message(UseSsh{""}));
 }
 
 TEST_F(CoordinatorTest, ARemoteShellTakesNoHostForAnOptionOfSsh) {
@@ -300,10 +300,10 @@ std::string printed_until_the_end(RemoteShell& remote_shell, Reactor& reactor) {
     const auto give_up_at = std::chrono::steady_clock::now() + seconds(20);
     while (std::chrono::steady_clock::now() < give_up_at) {
         reactor.wait(milliseconds(0));
-        const auto heard = remote_shell.heard();
-        if (!heard) continue;
-        if (std::holds_alternative<DaemonEnded>(*heard)) return text;
-        text += std::get<DaemonOutput>(*heard).text;
+        const auto received = remote_shell.receive();
+        if (!received) continue;
+        if (std::holds_alternative<DaemonEnded>(*received)) return text;
+        text += std::get<DaemonOutput>(*received).text;
     }
     ADD_FAILURE() << "no end after " << text.size() << " bytes";
     return text;
@@ -313,40 +313,41 @@ class RemoteShellsTest : public testing::Test {
   protected:
     void ask() {
         shell_.ask("b", "orted");
-        for (int count = 0; !asked_ && count < 1000; ++count) reactor_.wait(milliseconds(20));
-        ASSERT_TRUE(asked_);
+        for (int count = 0; !shell_number_ && count < 1000; ++count) reactor_.wait(milliseconds(20));
+        ASSERT_TRUE(shell_number_);
     }
     /// @returns all that was said
-    std::string say(int lines) {
+    std::string send_output(int lines) {
         std::string all;
         for (int line = 0; line < lines; ++line) {
             all += std::string(8 * 1024, static_cast<char>('a' + line % 26));
-            remote_shells_.send(*asked_, DaemonOutput{.text = all.substr(all.size() - 8 * 1024)});
+            remote_shells_.send(*shell_number_, DaemonOutput{.text = all.substr(all.size() - 8 * 1024)});
         }
-        remote_shells_.send(*asked_, DaemonEnded{});
+        remote_shells_.send(*shell_number_, DaemonEnded{});
         return all;
     }
 
     tests::TemporaryFolder folder_;
     Reactor reactor_;
-    std::optional<int> asked_;
-    RemoteShells remote_shells_{reactor_,
-                                (folder_ / "remote_shells").string(),
-                                {.asked = [this](int remote_shell, const RunOn&) { asked_ = remote_shell; },
-                                 .gone = [this](int) { asked_.reset(); },
-                                 .make_room = [] { return false; }}};
+    std::optional<int> shell_number_;
+    RemoteShells remote_shells_{
+        reactor_,
+        (folder_ / "remote_shells").string(),
+        {.asked = [this](int remote_shell, const RunOn&) { shell_number_ = remote_shell; },
+         .gone = [this](int) { shell_number_.reset(); },
+         .make_room = [] { return false; }}};
     RemoteShell shell_{(folder_ / "remote_shells").string()};
 };
 
 TEST_F(RemoteShellsTest, WhatARemoteShellDoesNotTakeAtOnceWaitsForIt) {
     ask();
-    const auto all = say(300);  // more than a socket holds
+    const auto all = send_output(300);  // more than a socket holds
     EXPECT_EQ(printed_until_the_end(shell_, reactor_), all);
 }
 
 TEST_F(RemoteShellsTest, OfMuchOutputOfADaemonTheEndIsLeftOut) {
     ask();
-    const auto all = say(2000);
+    const auto all = send_output(2000);
     const auto printed = printed_until_the_end(shell_, reactor_);
     const std::string remark = "[some output is left out]\n";
     ASSERT_THAT(printed, testing::EndsWith(remark));
@@ -358,10 +359,10 @@ TEST_F(RemoteShellsTest, OfMuchOutputOfADaemonTheEndIsLeftOut) {
 TEST_F(RemoteShellsTest, OneThatIsGoneIsToldNothing) {
     ask();
     shell_ = RemoteShell((folder_ / "remote_shells").string());
-    const int gone = *asked_;
-    say(300);
-    for (int count = 0; asked_ && count < 1000; ++count) reactor_.wait(milliseconds(20));
-    EXPECT_FALSE(asked_);
+    const int gone = *shell_number_;
+    send_output(300);
+    for (int count = 0; shell_number_ && count < 1000; ++count) reactor_.wait(milliseconds(20));
+    EXPECT_FALSE(shell_number_);
     remote_shells_.send(gone, DaemonEnded{});
 }
 
@@ -373,9 +374,9 @@ TEST_F(CoordinatorTest, ACommandThatIsNoDaemonIsNotRun) {
     RemoteShell remote_shell(remote_shells());
     const auto proof = folder_ / "was-run";
     remote_shell.ask("b", "touch " + proof.string());
-    std::optional<Message> heard;
-    serve_until([&] { return (heard = remote_shell.heard()).has_value(); });
-    const auto* ended = std::get_if<DaemonEnded>(&*heard);
+    std::optional<Message> received;
+    serve_until([&] { return (received = remote_shell.receive()).has_value(); });
+    const auto* ended = std::get_if<DaemonEnded>(&*received);
     ASSERT_NE(ended, nullptr);
     EXPECT_NE(ended->status, 0);
     EXPECT_THAT(ended->reason, HasSubstr("touch"));
@@ -407,7 +408,7 @@ class RawAgent {
     /// The run whose daemon it was asked for.
     const std::optional<int>& run() const { return run_; }
     const std::vector<std::string>& lines() const { return lines_; }
-    void say(const Message& message) {
+    void send(const Message& message) {
         connection_.send(message);
         connection_.write();
     }
@@ -428,16 +429,16 @@ class RemoteShellOfRawAgent : public CoordinatorTest {
             });
         };
         turned([&] { return agent_->open(); });
-        agent_->say(JoinRequest{.host_name = "here", .wanted_node = 1});
+        agent_->send(JoinRequest{.host_name = "here", .wanted_node = 1});
         for (int run = 0; run < 2; ++run) coordinator_->begin_run({}, {"a", "b"}, {"a", "b"});
         turned([&] { return coordinator_->is_connected(1); });
         shell_.ask("b", "orted");
         turned([&] { return agent_->run().has_value(); });
     }
-    Message heard_by_shell() {
-        std::optional<Message> heard;
-        serve_until([&] { return (heard = shell_.heard()).has_value(); });
-        return heard.value_or(Heartbeat{});
+    Message received_by_shell() {
+        std::optional<Message> received;
+        serve_until([&] { return (received = shell_.receive()).has_value(); });
+        return received.value_or(Heartbeat{});
     }
 
     std::optional<RawAgent> agent_{port_};
@@ -446,18 +447,18 @@ class RemoteShellOfRawAgent : public CoordinatorTest {
 
 TEST_F(RemoteShellOfRawAgent, HearsNothingOfAnEarlierRun) {
     const int run = agent_->run().value();
-    agent_->say(DaemonOutput{.run = run - 1, .text = "earlier"});
-    agent_->say(DaemonEnded{.run = run - 1});
-    agent_->say(DaemonOutput{.run = run, .text = "now"});
-    EXPECT_EQ(heard_by_shell(), Message(DaemonOutput{.run = run, .text = "now"}));
+    agent_->send(DaemonOutput{.run = run - 1, .text = "earlier"});
+    agent_->send(DaemonEnded{.run = run - 1});
+    agent_->send(DaemonOutput{.run = run, .text = "now"});
+    EXPECT_EQ(received_by_shell(), Message(DaemonOutput{.run = run, .text = "now"}));
 }
 
 TEST_F(RemoteShellOfRawAgent, LearnsThatItsNodeIsLostWhileItWaits) {
     agent_.reset();
-    const auto heard = heard_by_shell();
-    ASSERT_TRUE(std::holds_alternative<DaemonEnded>(heard));
-    EXPECT_EQ(std::get<DaemonEnded>(heard).status, 1);
-    EXPECT_EQ(std::get<DaemonEnded>(heard).reason, coordinator_->lost().at(1));
+    const auto received = received_by_shell();
+    ASSERT_TRUE(std::holds_alternative<DaemonEnded>(received));
+    EXPECT_EQ(std::get<DaemonEnded>(received).status, 1);
+    EXPECT_EQ(std::get<DaemonEnded>(received).reason, coordinator_->lost().at(1));
 }
 
 class UnreadMessages : public CoordinatorTest {
@@ -467,7 +468,7 @@ class UnreadMessages : public CoordinatorTest {
             agent_.turn();
             return agent_.open();
         });
-        agent_.say(JoinRequest{.host_name = "here", .wanted_node = 1});
+        agent_.send(JoinRequest{.host_name = "here", .wanted_node = 1});
         serve_until([&] { return coordinator_->is_connected(1); });
     }
     static std::string line(int number) {
@@ -511,10 +512,10 @@ TEST_F(CoordinatorTest, ARemoteShellLearnsThatItsNodeIsLost) {
     serve_until([&] { return coordinator_->lost().contains(1); });
     RemoteShell late(remote_shells());
     late.ask("b", "orted");
-    std::optional<Message> heard;
-    serve_until([&] { return (heard = late.heard()).has_value(); });
-    ASSERT_TRUE(std::holds_alternative<DaemonEnded>(*heard));
-    EXPECT_EQ(std::get<DaemonEnded>(*heard).reason, coordinator_->lost().at(1));
+    std::optional<Message> received;
+    serve_until([&] { return (received = late.receive()).has_value(); });
+    ASSERT_TRUE(std::holds_alternative<DaemonEnded>(*received));
+    EXPECT_EQ(std::get<DaemonEnded>(*received).reason, coordinator_->lost().at(1));
     agent.get();
 }
 

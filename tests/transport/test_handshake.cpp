@@ -70,12 +70,12 @@ TEST(Handshake, TheKeyAndARecordingDoNotGiveTheStreamKeys) {
     AgentHandshake agent(key);
     CoordinatorHandshake coordinator(key);
     const auto second = coordinator.second(agent.first());
-    const auto said = agent.first() + second.substr(0, second.size() - 32);
+    const auto transcript = agent.first() + second.substr(0, second.size() - 32);
     agent.third(second);
     for (const auto& [purpose, stream_key] :
          {std::pair<std::string, StreamKey>{"to head", agent.keys().to_coordinator},
           {"to follower", agent.keys().to_agent}}) {
-        const auto input = purpose + std::string(1, '\0') + said;
+        const auto input = purpose + std::string(1, '\0') + transcript;
         StreamKey computed{};
         ::crypto_generichash(computed.data(), computed.size(),
                              reinterpret_cast<const unsigned char*>(input.data()), input.size(), key.data(),

@@ -73,8 +73,8 @@ class Hostile {
         }
         return true;
     }
-    void say(std::string_view message) { channel_.send(message.substr(0, max_message / 2)); }
-    bool has_said_all() const { return unsent_.empty(); }
+    void send(std::string_view message) { channel_.send(message.substr(0, max_message / 2)); }
+    bool has_sent_all() const { return unsent_.empty(); }
 
   private:
     FileDescriptor socket_;
@@ -129,32 +129,32 @@ TEST_F(HostilePeers, ACoordinatorServesItsOtherAgentsAndRemoteShells) {
     coordinator.send(good, Accepted{.node = good, .nodes = 3});
 
     int connections = 0;
-    int heard_as_agents = 0;
+    int times_admitted = 0;
     std::optional<Hostile> hostile;
     std::optional<FileDescriptor> remote_shell;
-    for (int said = 0; said < messages();) {
+    for (int sent = 0; sent < messages();) {
         if (!hostile) {
             hostile.emplace(connected(port), Channel::Side::agent);
             ++connections;
             while (!hostile->open() && hostile->turn()) serve();
-            if (mutator_.one_in(2)) hostile->say(encode(JoinRequest{.host_name = "hostile"}));
+            if (mutator_.one_in(2)) hostile->send(encode(JoinRequest{.host_name = "hostile"}));
         }
-        hostile->say(message());
-        ++said;
+        hostile->send(message());
+        ++sent;
         if (!remote_shell) remote_shell.emplace(connect_to_path(remote_shells));
         const auto wish = framed(message());
         if (::send(remote_shell->get(), wish.data(), wish.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
             remote_shell.reset();
-        bool is_there = true;
+        bool is_open = true;
         do {
-            is_there = hostile->turn();
+            is_open = hostile->turn();
             serve();
-        } while (is_there && !hostile->has_said_all());
-        if (coordinator.is_connected(hostile_node)) ++heard_as_agents;
-        if (!is_there) hostile.reset();
+        } while (is_open && !hostile->has_sent_all());
+        if (coordinator.is_connected(hostile_node)) ++times_admitted;
+        if (!is_open) hostile.reset();
     }
     EXPECT_GT(connections, messages() / 100);
-    EXPECT_GT(heard_as_agents, messages() / 100);
+    EXPECT_GT(times_admitted, messages() / 100);
     EXPECT_TRUE(coordinator.is_connected(good));
     EXPECT_FALSE(coordinator.lost().contains(good));
     EXPECT_EQ(agent.lost(), "");
@@ -183,7 +183,7 @@ TEST_F(HostilePeers, AnAgentEndsByAReasonAndRunsNothing) {
     int connections = 0;
     int accepted = 0;
     options.accepted = [&](const Accepted&) { ++accepted; };
-    for (int said = 0; said < messages(); ++connections) {
+    for (int sent = 0; sent < messages(); ++connections) {
         Following agent(options, connected(port));
         const FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         Hostile coordinator(FileDescriptor(::dup(socket.get())), Channel::Side::coordinator);
@@ -192,9 +192,9 @@ TEST_F(HostilePeers, AnAgentEndsByAReasonAndRunsNothing) {
             while (!is_over()) {
                 agent.reactor().wait(milliseconds(0));
                 if (!coordinator.turn()) break;
-                if (!coordinator.open() || !coordinator.has_said_all()) continue;
-                coordinator.say(message());
-                ++said;
+                if (!coordinator.open() || !coordinator.has_sent_all()) continue;
+                coordinator.send(message());
+                ++sent;
             }
         } catch (const UsageError& refused) {
             EXPECT_THAT(refused.what(), testing::HasSubstr("node 0 (127.0.0.1)"));

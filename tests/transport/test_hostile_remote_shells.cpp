@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
-#include <set>
 #include <string>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -58,13 +57,13 @@ class Client {
     explicit Client(const std::string& path) : socket_(connect_to_path(path)) {}
 
     /// Sends what the socket takes.
-    bool say(std::string_view bytes) const {
+    bool send(std::string_view bytes) const {
         return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
     }
     bool ask(const std::string& host, const std::string& command) const {
-        return say(framed(encode(RunOn{.host = host, .command = command})));
+        return send(framed(encode(RunOn{.host = host, .command = command})));
     }
-    std::optional<Message> heard() {
+    std::optional<Message> receive() {
         std::array<char, 4096> buffer{};
         const auto got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (got > 0) frames_.take({buffer.data(), static_cast<std::size_t>(got)});
@@ -173,9 +172,9 @@ class HostileRemoteShells : public testing::Test {
     }
 
     Message answer_to(Client& client) {
-        std::optional<Message> heard;
-        serve_until([&] { return (heard = client.heard()) || client.closed(); });
-        return heard.value_or(Heartbeat{});
+        std::optional<Message> received;
+        serve_until([&] { return (received = client.receive()) || client.closed(); });
+        return received.value_or(Heartbeat{});
     }
 
     void expect_that_a_node_without_agent_is_served() {
@@ -184,7 +183,7 @@ class HostileRemoteShells : public testing::Test {
         EXPECT_EQ(answer_to(shell), Message(UseSsh{"host-c"}));
     }
 
-    void expect_that_an_agent_is_asked_and_heard() {
+    void expect_that_an_agent_is_served() {
         run_.reset();
         Client shell(path());
         shell.ask("b", "orted");
@@ -208,14 +207,13 @@ TEST_F(HostileRemoteShells, AnythingThatIsSaidLeavesTheOthersServed) {
     begin();
     const auto pieces = requests_and_pieces();
     tests::Mutator mutator(pieces, 1);
-    std::set<int> daemons_asked_for;
     std::optional<Client> client;
     long memory = 0;
     for (int count = 0; count < connections(); ++count) {
         client.emplace(path());  // closes the one before, in the middle of whatever it said
         for (auto left = 1 + mutator.below(3); left > 0; --left) {
             const auto text = mutator.one_in(8) ? mutator.any_of(pieces.examples) : mutator.text();
-            if (!client->say(mutator.one_in(8) ? text + text : text)) break;
+            if (!client->send(mutator.one_in(8) ? text + text : text)) break;
             serve();
         }
         if (mutator.one_in(200)) {
@@ -223,7 +221,7 @@ TEST_F(HostileRemoteShells, AnythingThatIsSaidLeavesTheOthersServed) {
             serve();
             serve();
             expect_that_a_node_without_agent_is_served();
-            expect_that_an_agent_is_asked_and_heard();
+            expect_that_an_agent_is_served();
         }
         if (count == connections() / 10) memory = tests::resident_memory();
         ASSERT_LT(tests::open_descriptors(), 200U);
@@ -255,7 +253,7 @@ TEST_F(HostileRemoteShells, ConnectionsThatSayNothingUseUpNoDescriptors) {
     for (int turns = 0; turns < 1000; ++turns) serve();
     EXPECT_LT(tests::open_descriptors(), limit / 2 + 16);
     expect_that_a_node_without_agent_is_served();
-    expect_that_an_agent_is_asked_and_heard();
+    expect_that_an_agent_is_served();
 }
 
 TEST_F(HostileRemoteShells, ConnectionsThatHaveTheirAnswerUseUpNoDescriptors) {
@@ -272,7 +270,7 @@ TEST_F(HostileRemoteShells, ConnectionsThatHaveTheirAnswerUseUpNoDescriptors) {
     serve_until([&] { return flood.has_done(); });
     for (int turns = 0; turns < 1000; ++turns) serve();
     EXPECT_LT(tests::open_descriptors(), 128U / 2 + 16);
-    expect_that_an_agent_is_asked_and_heard();
+    expect_that_an_agent_is_served();
 }
 
 TEST_F(HostileRemoteShells, OneForWhichThereIsNoDescriptorWaitsAndCostsNoTime) {
@@ -283,9 +281,9 @@ TEST_F(HostileRemoteShells, OneForWhichThereIsNoDescriptorWaitsAndCostsNoTime) {
         none.reset();
         Client shell(path());
         shell.ask("c", "orted");
-        std::optional<Message> heard;
-        while (!(heard = shell.heard()) && !shell.closed()) ::usleep(1000);
-        ::_exit(heard == Message(UseSsh{"host-c"}) ? 0 : 1);
+        std::optional<Message> received;
+        while (!(received = shell.receive()) && !shell.closed()) ::usleep(1000);
+        ::_exit(received == Message(UseSsh{"host-c"}) ? 0 : 1);
     }
     ::usleep(300'000);
     int wakings = 0;
@@ -310,9 +308,9 @@ TEST_F(HostileRemoteShells, MessagesThatAreNeverCompleteKeepLittleMemory) {
     std::vector<std::unique_ptr<Client>> clients;
     for (int count = 0; count < 60; ++count) {
         auto client = std::make_unique<Client>(path());
-        client->say(head);
-        for (int said = 0; said < 60; ++said) {
-            client->say(piece);
+        client->send(head);
+        for (int sent = 0; sent < 60; ++sent) {
+            client->send(piece);
             serve();
             serve();
             serve();
@@ -321,7 +319,7 @@ TEST_F(HostileRemoteShells, MessagesThatAreNeverCompleteKeepLittleMemory) {
         clients.push_back(std::move(client));
     }
     const auto kept = std::count_if(clients.begin(), clients.end(), [](const auto& client) {
-        client->heard();
+        client->receive();
         return !client->closed();
     });
     EXPECT_LE(kept, 18);
@@ -336,7 +334,7 @@ TEST_F(HostileRemoteShells, QuestionsWithoutReadingAnAnswerKeepLittleMemory) {
     std::string wishes;
     for (int count = 0; count < 1000; ++count)
         wishes += framed(encode(RunOn{.host = "c", .command = "orted"}));
-    for (int said = 0; said < 1000 && client.say(wishes); ++said)
+    for (int sent = 0; sent < 1000 && client.send(wishes); ++sent)
         for (int turns = 0; turns < 8; ++turns) serve();
     constexpr long allowed = 8L * 1024;
     EXPECT_LT(tests::resident_memory() - memory, allowed);
@@ -348,17 +346,17 @@ TEST_F(HostileRemoteShells, ACommandThatIsTooLongForTheLinkCostsNoAgent) {
     Client shell(path());
     const auto wish = framed(encode(RunOn{.host = "b", .command = std::string(max_message - 64, 'x')}));
     for (std::size_t sent = 0; sent < wish.size(); sent += 16 * 1024) {
-        ASSERT_TRUE(shell.say(std::string_view(wish).substr(sent, 16 * 1024)));
+        ASSERT_TRUE(shell.send(std::string_view(wish).substr(sent, 16 * 1024)));
         serve();
         serve();
     }
-    const auto heard = answer_to(shell);
-    const auto* ended = std::get_if<DaemonEnded>(&heard);
+    const auto received = answer_to(shell);
+    const auto* ended = std::get_if<DaemonEnded>(&received);
     ASSERT_NE(ended, nullptr);
     EXPECT_EQ(ended->status, 1);
     EXPECT_THAT(ended->reason, HasSubstr("too long"));
     EXPECT_TRUE(coordinator_->is_connected(1));
-    expect_that_an_agent_is_asked_and_heard();
+    expect_that_an_agent_is_served();
 }
 
 TEST_F(HostileRemoteShells, ASecondOneTakesNoNodeFromTheFirst) {
@@ -395,7 +393,7 @@ TEST_F(HostileRemoteShells, TheNextMpirunsDaemonsAreNotThoseOfTheLast) {
     const int run = run_->run;
     coordinator_->begin_run({.job_token = "token"}, {"a", "b", "c"}, {"host-a", "host-b", "host-c"});
     serve_until([&] { return stops_ == 1; });
-    expect_that_an_agent_is_asked_and_heard();
+    expect_that_an_agent_is_served();
     EXPECT_GT(run_->run, run);
 }
 

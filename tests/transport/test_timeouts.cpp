@@ -86,7 +86,7 @@ class TimeoutTest : public testing::Test {
         for (const auto& agent : agents_) agent->reactor().serve();
     }
 
-    std::size_t agents_here() const {
+    std::size_t agents_connected() const {
         std::size_t count = 0;
         for (std::size_t node = 1; node <= agents_.size(); ++node)
             count += coordinator_->is_connected(static_cast<int>(node)) ? 1 : 0;
@@ -99,9 +99,9 @@ class TimeoutTest : public testing::Test {
         return count;
     }
 
-    void serve_until_all_are_here() {
-        for (int round = 0; round < 2000 && agents_here() < agents_.size(); ++round) serve_all();
-        ASSERT_EQ(agents_here(), agents_.size());
+    void serve_until_all_are_connected() {
+        for (int round = 0; round < 2000 && agents_connected() < agents_.size(); ++round) serve_all();
+        ASSERT_EQ(agents_connected(), agents_.size());
     }
 
     int port_ = 0;
@@ -121,14 +121,14 @@ TEST_F(TimeoutTest, FiveHundredAgentsWaitTenMinutesForTheLastNode) {
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
     const auto count = std::min<int>(max, static_cast<int>(limit.rlim_cur / descriptors_of_one));
     add_agents(count);
-    serve_until_all_are_here();
+    serve_until_all_are_connected();
     constexpr seconds step{20};
     for (auto waited = seconds(0); waited < minutes(10); waited += step) {
         now_ += step;
         serve_all();
     }
     for (int round = 0; round < 2 * max; ++round) coordinator_->reactor().serve();
-    EXPECT_EQ(agents_here(), static_cast<std::size_t>(count));
+    EXPECT_EQ(agents_connected(), static_cast<std::size_t>(count));
     EXPECT_EQ(agents_lost(), 0u);
     EXPECT_TRUE(coordinator_->lost().empty());
     agents_.clear();
@@ -137,7 +137,7 @@ TEST_F(TimeoutTest, FiveHundredAgentsWaitTenMinutesForTheLastNode) {
 
 TEST_F(TimeoutTest, AnAgentThatSaysNothingIsLost) {
     add_agents(2);
-    serve_until_all_are_here();
+    serve_until_all_are_connected();
     now_ += max_silence / 2;
     agents_.front()->reactor().serve();
     now_ += max_silence / 2 + seconds(1);
@@ -149,17 +149,17 @@ TEST_F(TimeoutTest, AnAgentThatSaysNothingIsLost) {
 
 TEST_F(TimeoutTest, ACoordinatorThatWasAwayLosesNobodyWhoHasSpokenMeanwhile) {
     add_agents(3);
-    serve_until_all_are_here();
+    serve_until_all_are_connected();
     now_ += max_silence - seconds(1);
     for (const auto& agent : agents_) agent->reactor().serve();
     now_ += seconds(30);
     coordinator_->reactor().serve();
-    EXPECT_EQ(agents_here(), 3u);
+    EXPECT_EQ(agents_connected(), 3u);
 }
 
 TEST_F(TimeoutTest, AnAgentLosesACoordinatorThatSaysNothing) {
     add_agents(1);
-    serve_until_all_are_here();
+    serve_until_all_are_connected();
     now_ += max_silence - seconds(1);
     for (int round = 0; round < 10; ++round) agents_.front()->reactor().serve();
     EXPECT_EQ(agents_.front()->lost(), "");
@@ -245,7 +245,7 @@ TEST_F(TimeoutTest, AnAgentGetsInBehindMoreStrangersThanThereAreDescriptors) {
     add_agents(2);
     for (int count = 0; count < 60; ++count) strangers.push_back(connected());
     const FewDescriptors few(6);
-    serve_until_all_are_here();
+    serve_until_all_are_connected();
     EXPECT_EQ(agents_lost(), 0u);
 }
 
@@ -258,7 +258,7 @@ TEST_F(TimeoutTest, WithoutADescriptorNothingIsTriedForAWhile) {
     EXPECT_EQ(::poll(&ready, 1, 0), 0) << "it would be woken for ever";
     none.reset();
     now_ += seconds(1);
-    serve_until_all_are_here();
+    serve_until_all_are_connected();
 }
 
 }  // namespace

@@ -70,9 +70,9 @@ TEST(EndInfo, OtherwiseNothing) {
 }
 
 TEST(EndInfo, ThisMachinesSharedMemory) {
-    if (const auto here = shared_memory()) {
-        EXPECT_GT(here->bytes, 0);
-        EXPECT_LE(here->free_bytes, here->bytes);
+    if (const auto memory = shared_memory()) {
+        EXPECT_GT(memory->bytes, 0);
+        EXPECT_LE(memory->free_bytes, memory->bytes);
     }
 }
 

@@ -47,21 +47,21 @@ class GuardTest : public testing::Test {
     }
 
     pid_t started() {
-        const auto told = event();
-        if (!told || told->kind != Kind::started) {
+        const auto guard_event = event();
+        if (!guard_event || guard_event->kind != Kind::started) {
             ADD_FAILURE() << "the program did not start";
             return -1;
         }
-        return told->pid;
+        return guard_event->pid;
     }
 
     ExitStatus ended() {
-        const auto told = event();
-        if (!told || told->kind != Kind::ended) {
+        const auto guard_event = event();
+        if (!guard_event || guard_event->kind != Kind::ended) {
             ADD_FAILURE() << "the program did not end";
             return {};
         }
-        return ExitStatus::of_wait(told->wait_status);
+        return ExitStatus::of_wait(guard_event->wait_status);
     }
 
     void expect_guard_ends_well() {
@@ -118,10 +118,10 @@ TEST_F(GuardTest, TellsWhyAProgramCannotBeExecuted) {
                                       .argv = {"x"},
                                       .output = std::move(pipe.write_end),
                                       .grace = long_grace});
-        const auto told = event();
-        ASSERT_TRUE(told);
-        EXPECT_EQ(told->kind, Kind::cannot_execute);
-        EXPECT_EQ(told->error, each.error);
+        const auto guard_event = event();
+        ASSERT_TRUE(guard_event);
+        EXPECT_EQ(guard_event->kind, Kind::cannot_execute);
+        EXPECT_EQ(guard_event->error, each.error);
         while (event()) {
         }
         EXPECT_TRUE(guard_->reap());
@@ -346,8 +346,8 @@ TEST_F(GuardTest, AKilledGuardIsNoticedAndItsTreeEndedByTheWorker) {
                   auto pipe = Pipe::open();
                   Guard guard(shell("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & wait",
                                     std::move(pipe.write_end), 100ms));
-                  const auto told = guard.read_event();
-                  if (!told || told->kind != Kind::started) return 1;
+                  const auto guard_event = guard.read_event();
+                  if (!guard_event || guard_event->kind != Kind::started) return 1;
                   if (!parse_int(read_line(pipe.read_end.get()))) return 2;
                   ::kill(descendants_of(::getpid()).front(), SIGKILL);
                   if (guard.read_event()) return 3;

@@ -104,8 +104,8 @@ TEST_F(StacksOf, OneThatASignalHasStoppedIsToldHowToGoOn) {
 
 TEST_F(StacksOf, OneThatADebuggerHoldsIsNotAsked) {
     const tests::TemporaryFolder folder;
-    const auto asked = folder / "asked";
-    const auto environment = with_gdb(folder, ": >" + asked.string() + "\n");
+    const auto marker = folder / "asked";
+    const auto environment = with_gdb(folder, ": >" + marker.string() + "\n");
     Subprocess held{{.argv = {"sleep", "1000"}}};
     ASSERT_EQ(::ptrace(PTRACE_SEIZE, held.pid(), nullptr, nullptr), 0) << std::strerror(errno);
     ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, held.pid(), nullptr, nullptr), 0);
@@ -114,7 +114,7 @@ TEST_F(StacksOf, OneThatADebuggerHoldsIsNotAsked) {
     const auto found = collection.finish();
     EXPECT_TRUE(found.is_stopped);
     EXPECT_EQ(found.held_by, "held by a debugger (test_worker, pid " + std::to_string(::getpid()) + ")");
-    EXPECT_FALSE(std::filesystem::exists(asked));
+    EXPECT_FALSE(std::filesystem::exists(marker));
     ::kill(held.pid(), SIGKILL);
 }
 

@@ -161,7 +161,7 @@ class Supervise : public testing::Test {
         EXPECT_EQ(event.rank, 3);
     }
 
-    void tell(const std::string& command) const { write_all(input_.get(), command + "\n"); }
+    void send_command(const std::string& command) const { write_all(input_.get(), command + "\n"); }
     void end_of_orders() { input_.reset(); }
 
     void send(int signal) const { ::kill(pid_, signal); }
@@ -398,9 +398,9 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
     start("echo ready; read line <" + fifo() + "; echo awake; exec sleep 1000",
           {.under_launcher = true, .hang_timeout = 400ms});
     expect_started();
-    const auto told = next_event();
-    ASSERT_EQ(told.kind, EventKind::state) << "before it is idle";
-    const auto state = trace::parse_rank_state(told.state);
+    const auto state_event = next_event();
+    ASSERT_EQ(state_event.kind, EventKind::state) << "before it is idle";
+    const auto state = trace::parse_rank_state(state_event.state);
     ASSERT_TRUE(state);
     EXPECT_EQ(state->rank, 3);
     EXPECT_EQ(state->activity, trace::Activity::sleeps);
@@ -435,10 +435,10 @@ TEST_F(Supervise, AHangIsToldAgainAndAgainUntilItIsOver) {
 TEST_F(Supervise, AStateIsToldHoweverMuchWasRecorded) {
     start("exec sleep 1000", {.under_launcher = true, .hang_timeout = 200ms, .records_operations = true});
     expect_started();
-    const auto told = next_event();
-    ASSERT_EQ(told.kind, EventKind::state);
-    const auto state = trace::parse_rank_state(told.state);
-    ASSERT_TRUE(state) << told.state;
+    const auto state_event = next_event();
+    ASSERT_EQ(state_event.kind, EventKind::state);
+    const auto state = trace::parse_rank_state(state_event.state);
+    ASSERT_TRUE(state) << state_event.state;
     ASSERT_THAT(state->operations, testing::Not(testing::IsEmpty()));
     EXPECT_EQ(state->operations.back().number, 100);
     send(SIGALRM);
@@ -599,11 +599,11 @@ TEST_F(Supervise, UnderSrunLinesStopPassOnAndLetLeave) {
           {.under_launcher = true, .orders_on_stdin = true});
     expect_started();
     wait_for_log("ready\n");
-    tell("signal 10");
+    send_command("signal 10");
     wait_for_log("ready\nusr1\n");
-    tell("stop");
+    send_command("stop");
     expect_end(EventKind::stopped, {.signal = SIGTERM});
-    tell("leave");
+    send_command("leave");
     EXPECT_EQ(exit_status(), 0);
 }
 

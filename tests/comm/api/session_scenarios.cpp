@@ -77,9 +77,9 @@ int stuck(const dtrain::Communicator& world, const std::string& scenario) {
                               timeout.waited().count(), timeout.operation(), timeout.number(), missing,
                               timeout.what()));
         lines.end();
-        const bool is_told_too = scenario == "late" || is_first;
+        const bool all_time_out = scenario == "late" || is_first;
         const bool is_for_one = world.size() == 2;
-        lines.leave_together(is_for_one ? 1 : is_told_too ? world.size() : world.size() - 1);
+        lines.leave_together(is_for_one ? 1 : all_time_out ? world.size() : world.size() - 1);
         return 9;
     }
     return 0;

@@ -30,15 +30,15 @@ inline Captured under_mpirun(int ranks, const std::string& scenario,
             environment.unset(name);
         else
             environment.set(name, value);
-    const tests::TemporaryFolder told;
-    environment.set(tests::ReportedLines::variable, told.path().string());
+    const tests::TemporaryFolder report_folder;
+    environment.set(tests::ReportedLines::variable, report_folder.path().string());
     ProcessOptions options{.environment = environment};
     options.argv = split(std::getenv("DTRAIN_TEST_MPIRUN"), ' ');
     options.argv.insert(options.argv.end(),
                         {"-np", std::to_string(ranks), std::getenv("DTRAIN_TEST_SCENARIOS"), scenario});
     if (!argument.empty()) options.argv.push_back(argument);
     auto run = run_and_capture(options, std::chrono::seconds(40));
-    run.err = tests::ReportedLines::in(told.path()) + run.err;
+    run.err = tests::ReportedLines::in(report_folder.path()) + run.err;
     return run;
 }
 

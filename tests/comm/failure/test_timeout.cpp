@@ -28,7 +28,7 @@ struct Reported {
     std::string message;
 };
 
-std::vector<Reported> told(const std::string& text) {
+std::vector<Reported> reports_in(const std::string& text) {
     const std::regex line(R"(<(\d+)> after ([0-9.]+) s, (\w+) (\d+) misses((?: \d+)*): ([^\n]*))");
     std::vector<Reported> all;
     for (std::sregex_iterator found(text.begin(), text.end(), line), end; found != end; ++found) {
@@ -90,7 +90,7 @@ TEST_P(Timeout, AllRanksThatWaitNameTheOneThatIsMissing) {
     static tests::BegunTogether<Case, Captured> runs(cases, run_case);
     const auto run = runs.of_this_test();
     std::set<int> ranks;
-    for (const auto& one : told(run.err)) {
+    for (const auto& one : reports_in(run.err)) {
         ranks.insert(one.rank);
         EXPECT_EQ(one.operation, GetParam().operation);
         if (one.number == 5 && GetParam().number == 4 && GetParam().scenario == "started" &&
@@ -133,7 +133,7 @@ TEST_P(FirstRankBeforeItsFirstOperation, IsNamedAndToldWhatItHasMissed) {
     const bool connects_when_asked = MpiSession::library_version().starts_with("MPICH");
     const auto run = runs.of_this_test();
     std::set<int> ranks;
-    for (const auto& one : told(run.err)) {
+    for (const auto& one : reports_in(run.err)) {
         ranks.insert(one.rank);
         EXPECT_EQ(one.operation, "allreduce") << one.message;
         EXPECT_EQ(one.number, 1) << one.message;
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(RanksPerNode, FirstRankBeforeItsFirstOperation, testing
 TEST(TimeoutOfMessages, NamesTheOtherSide) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
     const auto run = under_mpirun(2, "message", {{"DTRAIN_COMM_TIMEOUT", "2"}});
-    const auto all = told(run.err);
+    const auto all = reports_in(run.err);
     ASSERT_FALSE(all.empty()) << run.err;
     EXPECT_EQ(all[0].rank, 0);
     EXPECT_EQ(all[0].operation, "receive");
@@ -167,7 +167,7 @@ TEST(TimeoutOfMessages, NamesTheOtherSide) {
 TEST(TimeoutOfMessages, OfAnyRankSaysSo) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
     const auto run = under_mpirun(2, "message_of_any", {{"DTRAIN_COMM_TIMEOUT", "2"}});
-    const auto all = told(run.err);
+    const auto all = reports_in(run.err);
     ASSERT_FALSE(all.empty()) << run.err;
     EXPECT_EQ(all[0].rank, 0);
     EXPECT_EQ(all[0].operation, "receive_any");
@@ -178,7 +178,7 @@ TEST(TimeoutOfMessages, OfAnyRankSaysSo) {
 TEST(TimeoutOfSubsets, NamesTheListedRankThatDoesNotCome) {
     if (!can_run_mpi()) GTEST_SKIP() << "DTRAIN_TEST_MPIRUN and DTRAIN_TEST_SCENARIOS name no programs";
     const auto run = under_mpirun(2, "subset", {{"DTRAIN_COMM_TIMEOUT", "2"}});
-    const auto all = told(run.err);
+    const auto all = reports_in(run.err);
     ASSERT_FALSE(all.empty()) << run.err;
     EXPECT_EQ(all[0].rank, 0);
     EXPECT_EQ(all[0].operation, "subset");

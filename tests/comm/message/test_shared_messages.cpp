@@ -103,9 +103,9 @@ TEST(SharedMessages, RefuseLocationsOfNoMessage) {
     MPI_Comm_rank(of.world, &rank);
     const auto unsent = of.messages->memory(5000);
     ASSERT_TRUE(unsent);
-    const auto not_told = of.messages->location_for(rank, *unsent).value();
+    const auto unsent_location = of.messages->location_for(rank, *unsent).value();
     for (const SharedMessages::Location location : {SharedMessages::Location{0, 10},
-                                                    not_told,
+                                                    unsent_location,
                                                     {65, 10},
                                                     {std::uint64_t{1} << 40U, 10},
                                                     {128, std::uint64_t{1} << 40U}})
@@ -117,11 +117,11 @@ TEST(SharedMessages, RefuseLocationsOfNoMessage) {
                                     " says that a message of 10 bytes lies at 0 of its "));
     auto sent = of.messages->memory(5000);
     ASSERT_TRUE(sent);
-    const auto told = of.messages->location_for(rank, *sent).value();
+    const auto sent_location = of.messages->location_for(rank, *sent).value();
     std::move(*sent).leave_to_reader();
-    EXPECT_THROW(of.messages->message(rank, {told.offset, std::uint64_t{1} << 40U}), Error)
+    EXPECT_THROW(of.messages->message(rank, {sent_location.offset, std::uint64_t{1} << 40U}), Error)
         << "it was sent, and is not that long";
-    EXPECT_EQ(of.messages->message(rank, told).size(), 5000U);
+    EXPECT_EQ(of.messages->message(rank, sent_location).size(), 5000U);
 }
 
 TEST(SharedMessages, LastLongerThanTheirTransport) {

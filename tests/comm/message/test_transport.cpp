@@ -144,8 +144,8 @@ class UnfilledMemory {
     UnfilledMemory(const UnfilledMemory&) = delete;
     UnfilledMemory& operator=(const UnfilledMemory&) = delete;
     ~UnfilledMemory() {
-        const char* asked = std::getenv("MALLOC_PERTURB_");
-        if (asked != nullptr) ::mallopt(M_PERTURB, std::atoi(asked));
+        const char* perturb = std::getenv("MALLOC_PERTURB_");
+        if (perturb != nullptr) ::mallopt(M_PERTURB, std::atoi(perturb));
     }
 };
 

@@ -22,7 +22,7 @@ using dtrain::tests::ReportedLines;
 using Clock = std::chrono::steady_clock;
 
 /// <rank> what after seconds: message
-std::string told(int rank, const char* what, Clock::time_point since, const char* message) {
+std::string report_line(int rank, const char* what, Clock::time_point since, const char* message) {
     const std::chrono::duration<double> passed = Clock::now() - since;
     int aborted = 0;
     for (const auto& call : nccl_stand_in::seen().calls) aborted += call == "abort" ? 1 : 0;
@@ -72,7 +72,8 @@ void body(const Communicator& world, const std::string& scenario, ReportedLines&
             if (std::string(again.what()) != error.what())
                 lines.add(fmt::format("<{}> another error: {}", rank, again.what()));
         }
-        lines.add(told(rank, scenario == "late" && is_culprit ? "came late" : "failed", since, error.what()));
+        lines.add(report_line(rank, scenario == "late" && is_culprit ? "came late" : "failed", since,
+                              error.what()));
         throw;
     }
     lines.add(fmt::format("<{}> done", rank));
@@ -90,7 +91,7 @@ int main(int, char** argv) {
     const auto note = [&](const char* kind, const auto& ranks, const dtrain::Error& error, bool is_joining) {
         std::string names;
         for (const auto& rank : ranks) names += fmt::format(" {}", rank.rank);
-        if (is_joining) lines.add(told(world.rank(), "failed", since, error.what()));
+        if (is_joining) lines.add(report_line(world.rank(), "failed", since, error.what()));
         lines.add(fmt::format("[{}] {}:{}", world.rank(), kind, names));
     };
     try {

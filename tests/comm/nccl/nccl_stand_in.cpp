@@ -447,7 +447,7 @@ ncclResult_t gather(ncclComm* comm, cudaStream_t stream, const Arguments& argume
 std::function<bool()> agreement(ncclComm* comm, const Id& id) {
     struct State {
         std::vector<int> mine;
-        std::vector<std::vector<int>> told;
+        std::vector<std::vector<int>> received;
         std::vector<int> all;
         std::vector<MPI_Request> requests;
         int step = 0;
@@ -462,7 +462,7 @@ std::function<bool()> agreement(ncclComm* comm, const Id& id) {
             comm->world.assign(1, own_rank());
             return true;
         }
-        const auto here = [&s] {
+        const auto is_complete = [&s] {
             int all = 1;
             MPI_Testall(static_cast<int>(s.requests.size()), s.requests.data(), &all, MPI_STATUSES_IGNORE);
             return all != 0;
@@ -474,25 +474,25 @@ std::function<bool()> agreement(ncclComm* comm, const Id& id) {
             s.requests.resize(is_root ? size + 1 : 2);
             MPI_Isend(s.mine.data(), 2, MPI_INT, id.root, tag, nccl_stand_in::ranks, &s.requests[0]);
             if (is_root) {
-                s.told.assign(size, std::vector<int>(2));
+                s.received.assign(size, std::vector<int>(2));
                 for (std::size_t i = 0; i < size; ++i)
-                    MPI_Irecv(s.told[i].data(), 2, MPI_INT, MPI_ANY_SOURCE, tag, nccl_stand_in::ranks,
+                    MPI_Irecv(s.received[i].data(), 2, MPI_INT, MPI_ANY_SOURCE, tag, nccl_stand_in::ranks,
                               &s.requests[i + 1]);
             } else {
                 MPI_Irecv(s.all.data(), comm->size, MPI_INT, id.root, tag, nccl_stand_in::ranks,
                           &s.requests[1]);
             }
         }
-        if (!here()) return false;
+        if (!is_complete()) return false;
         if (s.step == 1 && is_root) {
             s.step = 2;
             s.requests.assign(size, MPI_REQUEST_NULL);
-            for (const auto& one : s.told) s.all[static_cast<std::size_t>(one[0])] = one[1];
+            for (const auto& one : s.received) s.all[static_cast<std::size_t>(one[0])] = one[1];
             for (std::size_t i = 0; i < size; ++i)
                 if (s.all[i] != own_rank())
                     MPI_Isend(s.all.data(), comm->size, MPI_INT, s.all[i], tag, nccl_stand_in::ranks,
                               &s.requests[i]);
-            if (!here()) return false;
+            if (!is_complete()) return false;
         }
         comm->world = s.all;
         return true;

@@ -192,9 +192,9 @@ TEST_F(NcclBackend, MemoryOfAnotherGpuIsRefused) {
         EXPECT_THAT(error.what(), HasSubstr("allreduce of memory of another GPU"));
     }
     cudaSetDevice(me);
-    GpuVector<float> here(std::vector<float>{1.0F});
+    GpuVector<float> local(std::vector<float>{1.0F});
     cudaSetDevice(me + 1);  // what the user does with other GPUs stays so
-    nccl.allreduce(here.span());
+    nccl.allreduce(local.span());
     int device = -1;
     cudaGetDevice(&device);
     EXPECT_EQ(device, me + 1);

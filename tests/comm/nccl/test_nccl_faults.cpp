@@ -25,7 +25,7 @@ struct Reported {
 };
 
 struct Outcome {
-    std::map<int, Reported> told;
+    std::map<int, Reported> reports;
     std::string err;
     ExitStatus status;
 };
@@ -50,12 +50,12 @@ class NcclFaults : public testing::TestWithParam<std::string> {
         const std::regex line(R"(<(\d)> (failed|came late) after ([0-9.]+) s, (\d+) aborted: ([^\n]*))");
         for (std::sregex_iterator found(run.err.begin(), run.err.end(), line), end; found != end; ++found) {
             const auto& m = *found;
-            run.told[std::stoi(m[1])] = {
+            run.reports[std::stoi(m[1])] = {
                 .what = m[2], .seconds = std::stod(m[3]), .aborted = std::stoi(m[4]), .message = m[5]};
         }
         const std::regex named(R"(\[(\d)\] ([^\n]*))");
         for (std::sregex_iterator found(run.err.begin(), run.err.end(), named), end; found != end; ++found)
-            run.told[std::stoi((*found)[1])].named = (*found)[2];
+            run.reports[std::stoi((*found)[1])].named = (*found)[2];
         EXPECT_THAT(run.err, Not(HasSubstr("another error")));
         EXPECT_THAT(run.err, Not(HasSubstr("a barrier after a failure")));
         EXPECT_THAT(run.err, Not(HasSubstr("something else")));
@@ -65,31 +65,31 @@ class NcclFaults : public testing::TestWithParam<std::string> {
     void expect_async_error_is_named_by_all() const {
         const auto run = outcome_of("async", no_deadline);
         for (int rank = 0; rank < 4; ++rank) {
-            const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
-            EXPECT_EQ(told.named, "nccl: 1") << "rank " << rank << "\n" << run.err;
-            EXPECT_THAT(told.message, HasSubstr("allreduce number 5: NCCL failed on rank 1 ("));
-            EXPECT_THAT(told.message, HasSubstr("unhandled system error"));
-            EXPECT_EQ(told.aborted, 1) << "rank " << rank;
+            const auto reported = run.reports.contains(rank) ? run.reports.at(rank) : Reported{};
+            EXPECT_EQ(reported.named, "nccl: 1") << "rank " << rank << "\n" << run.err;
+            EXPECT_THAT(reported.message, HasSubstr("allreduce number 5: NCCL failed on rank 1 ("));
+            EXPECT_THAT(reported.message, HasSubstr("unhandled system error"));
+            EXPECT_EQ(reported.aborted, 1) << "rank " << rank;
         }
-        ASSERT_TRUE(run.told.contains(1)) << run.err;
-        EXPECT_THAT(run.told.at(1).message, HasSubstr("as the script says")) << "NCCL's own words";
+        ASSERT_TRUE(run.reports.contains(1)) << run.err;
+        EXPECT_THAT(run.reports.at(1).message, HasSubstr("as the script says")) << "NCCL's own words";
     }
 
     void expect_missing_rank_is_named() const {
         const auto run = outcome_of("sleeps");
         for (const int rank : {0, 2, 3}) {
-            const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
-            EXPECT_EQ(told.named, "timeout: 1") << run.err;
-            EXPECT_THAT(told.message, HasSubstr("allreduce number 5 waited"));
-            EXPECT_THAT(told.message,
+            const auto reported = run.reports.contains(rank) ? run.reports.at(rank) : Reported{};
+            EXPECT_EQ(reported.named, "timeout: 1") << run.err;
+            EXPECT_THAT(reported.message, HasSubstr("allreduce number 5 waited"));
+            EXPECT_THAT(reported.message,
                         HasSubstr(GetParam() == "1"
                                       ? "rank 1 (did not answer)"
                                       : "rank 1 (in no operation; its last one was number 4, allreduce)"));
-            EXPECT_GE(told.seconds, 1.9);
-            EXPECT_LT(told.seconds, 10.0);
-            EXPECT_EQ(told.aborted, 1);
+            EXPECT_GE(reported.seconds, 1.9);
+            EXPECT_LT(reported.seconds, 10.0);
+            EXPECT_EQ(reported.aborted, 1);
         }
-        EXPECT_FALSE(run.told.contains(1));
+        EXPECT_FALSE(run.reports.contains(1));
     }
 };
 
@@ -109,9 +109,9 @@ TEST_P(NcclFaults, AnAsynchronousErrorOfOneRankIsNamedByAll) {
 TEST_P(NcclFaults, AnErrorOfTheGpuIsNamedByAll) {
     const auto run = outcome_of("gpu", no_deadline);
     for (int rank = 0; rank < 4; ++rank) {
-        const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
-        EXPECT_EQ(told.named, "nccl: 1") << run.err;
-        EXPECT_THAT(told.message, HasSubstr(rank == 1 ? "illegal memory access" : "unhandled CUDA error"))
+        const auto reported = run.reports.contains(rank) ? run.reports.at(rank) : Reported{};
+        EXPECT_EQ(reported.named, "nccl: 1") << run.err;
+        EXPECT_THAT(reported.message, HasSubstr(rank == 1 ? "illegal memory access" : "unhandled CUDA error"))
             << "rank " << rank << "\n"
             << run.err;
     }
@@ -120,26 +120,26 @@ TEST_P(NcclFaults, AnErrorOfTheGpuIsNamedByAll) {
 TEST_P(NcclFaults, AnErrorWhileAnOperationIsHandedOver) {
     const auto run = outcome_of("handed", no_deadline);
     for (int rank = 0; rank < 4; ++rank) {
-        const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
-        EXPECT_EQ(told.named, "nccl: 1") << run.err;
-        EXPECT_THAT(told.message, HasSubstr("remote"));
+        const auto reported = run.reports.contains(rank) ? run.reports.at(rank) : Reported{};
+        EXPECT_EQ(reported.named, "nccl: 1") << run.err;
+        EXPECT_THAT(reported.message, HasSubstr("remote"));
     }
 }
 
 TEST_P(NcclFaults, OneThatCannotJoin) {
     const auto run = outcome_of("join", no_deadline);
     for (int rank = 0; rank < 4; ++rank) {
-        const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
-        EXPECT_EQ(told.named, "nccl: 1") << run.err;
-        EXPECT_THAT(told.message, HasSubstr("nccl_communicator number 1: NCCL failed on rank 1 ("));
+        const auto reported = run.reports.contains(rank) ? run.reports.at(rank) : Reported{};
+        EXPECT_EQ(reported.named, "nccl: 1") << run.err;
+        EXPECT_THAT(reported.message, HasSubstr("nccl_communicator number 1: NCCL failed on rank 1 ("));
     }
 }
 
 TEST_P(NcclFaults, OneForWhomTheCommunicatorIsBeingMadeForEver) {
     const auto run = outcome_of("joining");
-    ASSERT_FALSE(run.told.empty()) << run.err;
-    for (const auto& [rank, told] : run.told)
-        EXPECT_THAT(told.named, testing::StartsWith("timeout:")) << rank << run.err;
+    ASSERT_FALSE(run.reports.empty()) << run.err;
+    for (const auto& [rank, reported] : run.reports)
+        EXPECT_THAT(reported.named, testing::StartsWith("timeout:")) << rank << run.err;
 }
 
 TEST_P(NcclFaults, OneThatDoesNotComeIsNamedByAllThatWait) {
@@ -148,20 +148,20 @@ TEST_P(NcclFaults, OneThatDoesNotComeIsNamedByAllThatWait) {
 
 TEST_P(NcclFaults, OneThatComesLateIsTold) {
     const auto run = outcome_of("late");
-    ASSERT_TRUE(run.told.contains(0)) << run.err;
-    EXPECT_EQ(run.told.at(0).named, "timeout: 1");
-    ASSERT_TRUE(run.told.contains(1)) << run.err;
-    EXPECT_EQ(run.told.at(1).what, "came late");
+    ASSERT_TRUE(run.reports.contains(0)) << run.err;
+    EXPECT_EQ(run.reports.at(0).named, "timeout: 1");
+    ASSERT_TRUE(run.reports.contains(1)) << run.err;
+    EXPECT_EQ(run.reports.at(1).what, "came late");
 }
 
 TEST_P(NcclFaults, AnAbortThatHangsHasADeadlineToo) {
     const auto run = outcome_of("hangs");
     for (const int rank : {0, 2, 3}) {
-        const auto told = run.told.contains(rank) ? run.told.at(rank) : Reported{};
-        EXPECT_EQ(told.named, "timeout: 1") << run.err;
-        EXPECT_THAT(told.message, HasSubstr("; ncclCommAbort did not return within 0.5 s"));
-        EXPECT_EQ(told.aborted, 0);
-        EXPECT_LT(told.seconds, 10.0);
+        const auto reported = run.reports.contains(rank) ? run.reports.at(rank) : Reported{};
+        EXPECT_EQ(reported.named, "timeout: 1") << run.err;
+        EXPECT_THAT(reported.message, HasSubstr("; ncclCommAbort did not return within 0.5 s"));
+        EXPECT_EQ(reported.aborted, 0);
+        EXPECT_LT(reported.seconds, 10.0);
     }
 }
 

@@ -175,7 +175,7 @@ TEST(NcclAbort, HasADeadline) {
 /// An NCCL that does what is written into it.
 class Scripted final : public NcclPort {
   public:
-    std::deque<NcclState> says;  // by join, issue, leave and status(); done when empty
+    std::deque<NcclState> states;  // by join, issue, leave and status(); done when empty
     bool gpu_works = true;
     std::vector<std::string> calls;
     int aborted = 0;
@@ -222,9 +222,9 @@ class Scripted final : public NcclPort {
 
   private:
     NcclAnswer next() {
-        if (says.empty()) return {};
-        const auto state = says.front();
-        says.pop_front();
+        if (states.empty()) return {};
+        const auto state = states.front();
+        states.pop_front();
         NcclAnswer answer{.state = state};
         if (state == NcclState::failed || state == NcclState::refused)
             answer = {.state = state, .code = 2, .reason = "because of the script"};
@@ -274,8 +274,8 @@ class Queue : public testing::Test {
 };
 
 TEST_F(Queue, WaitsForNcclBeforeItPutsAnythingIntoTheStream) {
-    nccl.says = {NcclState::in_progress, NcclState::in_progress, NcclState::done,  // join
-                 NcclState::in_progress, NcclState::in_progress, NcclState::in_progress, NcclState::done};
+    nccl.states = {NcclState::in_progress, NcclState::in_progress, NcclState::done,  // join
+                   NcclState::in_progress, NcclState::in_progress, NcclState::in_progress, NcclState::done};
     queue.join();
     EXPECT_THAT(nccl.calls, ElementsAre("join"));
     const auto number = queue.start(sum);
@@ -338,7 +338,7 @@ TEST_F(Queue, AMessageToItselfNeedsItsOtherSide) {
 
 TEST_F(Queue, WhatIsRefusedIsNoEnd) {
     queue.join();
-    nccl.says = {NcclState::refused};
+    nccl.states = {NcclState::refused};
     const auto number = queue.start(sum);
     EXPECT_EQ(tests::message_of<NcclError>([&] { queue.wait(number); }), "because of the script");
     queue.wait(queue.start(sum));
@@ -348,7 +348,7 @@ TEST_F(Queue, WhatIsRefusedIsNoEnd) {
 
 TEST_F(Queue, AFailureIsToldToTheOthersThenAbortedAndStays) {
     queue.join();
-    nccl.says = {NcclState::in_progress, NcclState::in_progress, NcclState::failed};
+    nccl.states = {NcclState::in_progress, NcclState::in_progress, NcclState::failed};
     const auto number = queue.start(sum);
     const auto text = tests::message_of<NcclError>([&] { queue.wait(number); });
     EXPECT_EQ(text, "allreduce number 2: NCCL failed on rank 0 (because of the script)");
@@ -363,12 +363,12 @@ TEST_F(Queue, AFailureIsToldToTheOthersThenAbortedAndStays) {
 TEST_F(Queue, WhatIsRecordedIsWaitedForButHasNoMark) {
     queue.join();
     nccl.gpu_works = false;
-    nccl.says = {NcclState::in_progress, NcclState::in_progress, NcclState::done};
+    nccl.states = {NcclState::in_progress, NcclState::in_progress, NcclState::done};
     queue.capture(sum);
-    EXPECT_TRUE(nccl.says.empty());
+    EXPECT_TRUE(nccl.states.empty());
     EXPECT_THAT(nccl.calls, ElementsAre("join", "fork"));
     EXPECT_TRUE(queue.is_idle());
-    nccl.says = {NcclState::refused};
+    nccl.states = {NcclState::refused};
     EXPECT_EQ(tests::message_of<NcclError>([&] { queue.capture(sum); }),
               "allreduce number 3: NCCL failed on rank 0 (because of the script)")
         << "half a graph is none";
@@ -377,7 +377,7 @@ TEST_F(Queue, WhatIsRecordedIsWaitedForButHasNoMark) {
 TEST_F(Queue, WhatFailsWhileItIsRecordedIsAbortedWhenTheRecordingIsGone) {
     queue.join();
     queue.begin_capture();
-    nccl.says = {NcclState::failed};
+    nccl.states = {NcclState::failed};
     const auto text = tests::message_of<NcclError>([&] { queue.capture(sum); });
     EXPECT_EQ(text, "allreduce number 2: NCCL failed on rank 0 (because of the script)");
     EXPECT_THAT(others.given_up, ElementsAre(2)) << "the others are told at once";
@@ -405,29 +405,29 @@ TEST_F(Queue, RunsOfARecordingAreOperationsThatTheGpuEnds) {
 
 TEST_F(Queue, RecordingsAreDestroyedWhenTheirLastRunHasEnded) {
     queue.join();
-    bool there = true;
-    queue.on_failure([&] { there = false; });
+    bool recording_exists = true;
+    queue.on_failure([&] { recording_exists = false; });
     nccl.gpu_works = false;
     const auto run = queue.note_run();
     others.limit = milliseconds(10);
     others.because.missing = {{3, "did not answer"}};
     EXPECT_THAT(tests::message_of<CommunicatorTimeout>([&] { queue.wait(run); }),
                 HasSubstr("allreduce number 2 waited"));
-    EXPECT_TRUE(there) << "its run is under way: abort did nothing";
+    EXPECT_TRUE(recording_exists) << "its run is under way: abort did nothing";
     EXPECT_THAT(tests::message_of<CommunicatorTimeout>([&] { queue.expect_all_well(); }),
                 HasSubstr("rank 3 (did not answer)"));
 }
 
 TEST_F(Queue, NoRunBeginsWhenOthersGaveUp) {
     queue.join();
-    bool there = true;
-    queue.on_failure([&] { there = false; });
+    bool recording_exists = true;
+    queue.on_failure([&] { recording_exists = false; });
     queue.wait(queue.note_run());
     others.gave_up = true;
     others.because.failed = {{2, 6}};
     EXPECT_EQ(tests::message_of<NcclError>([&] { queue.expect_all_well(); }),
               "allreduce number 3: NCCL failed on rank 2 (remote error)");
-    EXPECT_FALSE(there);
+    EXPECT_FALSE(recording_exists);
     EXPECT_EQ(nccl.aborted, 1);
     EXPECT_THAT(nccl.calls, ElementsAre("join", "mark computed"));
 }

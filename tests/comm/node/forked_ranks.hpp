@@ -19,7 +19,7 @@ namespace dtrain::tests {
 /// Processes, forked from this one, which are ranks of one node without MPI.
 class ForkedRanks {
   public:
-    /// What a rank does; what it returns or throws can be read by said(). It ends without destructors.
+    /// What a rank does; what it returns or throws can be read by output(). It ends without destructors.
     using Action = std::function<std::string(const NodeRanks&)>;
 
     ForkedRanks(int size, const Action& action,
@@ -43,7 +43,7 @@ class ForkedRanks {
     void kill(int rank) const { ::kill(pid(rank), SIGKILL); }
 
     /// Waits until the rank says this, on a line of its own.
-    void wait_until_said(int rank, const std::string& line) const {
+    void wait_for_line(int rank, const std::string& line) const {
         std::string text;
         for (char c = 0; ::read(fd(rank), &c, 1) == 1;) {
             if (c != '\n') {
@@ -57,29 +57,29 @@ class ForkedRanks {
     }
 
     /// All that the rank says from now to its end.
-    std::string said(int rank) const {
+    std::string output(int rank) const {
         std::string text;
         for (char c = 0; ::read(fd(rank), &c, 1) == 1;) text += c;
         return text;
     }
 
     /// In a rank.
-    static void say(const std::string& line) { (void)write_all(said_to, line + "\n"); }
+    static void write_line(const std::string& line) { (void)write_all(output_fd, line + "\n"); }
 
   private:
     struct Rank {
         pid_t pid = 0;
-        FileDescriptor said;
+        FileDescriptor output;
     };
 
-    int fd(int rank) const { return ranks_[static_cast<std::size_t>(rank)].said.get(); }
+    int fd(int rank) const { return ranks_[static_cast<std::size_t>(rank)].output.get(); }
 
     void start(NodeRanks all, int rank, const Action& action) {
         auto pipe = Pipe::open();
         const auto pid = ::fork();
         if (pid == 0) {
             all.rank = rank;
-            said_to = pipe.write_end.get();
+            output_fd = pipe.write_end.get();
             ::_exit(run(all, action));
         }
         ranks_.push_back({pid, std::move(pipe.read_end)});
@@ -87,15 +87,15 @@ class ForkedRanks {
 
     static int run(const NodeRanks& ranks, const Action& action) {
         try {
-            (void)write_all(said_to, action(ranks));
+            (void)write_all(output_fd, action(ranks));
             return 0;
         } catch (const std::exception& error) {
-            (void)write_all(said_to, error.what());
+            (void)write_all(output_fd, error.what());
             return 1;
         }
     }
 
-    static inline int said_to = -1;
+    static inline int output_fd = -1;
     std::string name_ = node_communicator_name();
     std::vector<Rank> ranks_;
 };

@@ -58,7 +58,7 @@ TEST(NodeCommunicator, RanksMeetByANameThatIsGoneThen) {
                            comm::mpi_is_running());
     });
     for (int rank = 0; rank < 3; ++rank)
-        EXPECT_EQ(ranks.said(rank),
+        EXPECT_EQ(ranks.output(rank),
                   fmt::format("{} of 3, sum 6, 3 ranks on 1 node: shared memory, without MPI, "
                               "name false, MPI false",
                               rank));
@@ -103,7 +103,7 @@ TEST(NodeCommunicator, ARankThatEndsBeforeTheOthersComeIsNamed) {
     });
     while (ranks_come(ranks.name()) < 2) ::usleep(1000);
     ranks.kill(2);
-    EXPECT_THAT(ranks.said(1), HasSubstr(ended(ranks, 2)));
+    EXPECT_THAT(ranks.output(1), HasSubstr(ended(ranks, 2)));
 }
 
 TEST(NodeCommunicator, RanksThatDifferInTheirNumberAreTold) {
@@ -112,7 +112,7 @@ TEST(NodeCommunicator, RanksThatDifferInTheirNumberAreTold) {
         const auto all = node_communicator(own);
         return std::string("met");
     });
-    const auto both = ranks.said(0) + ranks.said(1);
+    const auto both = ranks.output(0) + ranks.output(1);
     EXPECT_THAT(both, AllOf(HasSubstr("others say"), Not(HasSubstr("met"))));
 }
 
@@ -122,7 +122,7 @@ TEST(NodeCommunicator, ARankThatComesTwiceIsTold) {
         const auto all = node_communicator(own);
         return std::string("met");
     });
-    const auto both = ranks.said(1) + ranks.said(2);
+    const auto both = ranks.output(1) + ranks.output(2);
     EXPECT_THAT(both, AllOf(HasSubstr("rank 1 has come already, as process"), Not(HasSubstr("met"))));
 }
 
@@ -160,7 +160,7 @@ TEST_P(EndedRank, IsNamedWithItsProcessByAllOthers) {
         const auto all = node_communicator(own);
         all.barrier();
         if (own.rank == 2) {
-            ForkedRanks::say("here");
+            ForkedRanks::write_line("here");
             ::pause();
         }
         try {
@@ -170,10 +170,10 @@ TEST_P(EndedRank, IsNamedWithItsProcessByAllOthers) {
         }
         return "nothing was thrown";
     });
-    ranks.wait_until_said(2, "here");
+    ranks.wait_for_line(2, "here");
     ranks.kill(2);
     for (int rank = 0; rank < 2; ++rank)
-        EXPECT_THAT(ranks.said(rank), AllOf(HasSubstr(ended(ranks, 2)), HasSubstr("; 1 missing")));
+        EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr(ended(ranks, 2)), HasSubstr("; 1 missing")));
 }
 
 void exchange_with_last(const Communicator& all, std::size_t bytes, bool sends) {
@@ -219,14 +219,14 @@ TEST(NodeCommunicator, ARankThatEndsWithinALongSumIsNamed) {
         const auto all = node_communicator(own);
         std::vector<float> values(2'000'000, 1.0F);
         for (int round = 0;; ++round) {
-            if (own.rank == 1 && round == 3) ForkedRanks::say("here");
+            if (own.rank == 1 && round == 3) ForkedRanks::write_line("here");
             all.allreduce(std::span(values), Reduction::max);
         }
     });
-    ranks.wait_until_said(1, "here");
+    ranks.wait_for_line(1, "here");
     ranks.kill(1);
-    EXPECT_THAT(ranks.said(0), HasSubstr(ended(ranks, 1)));
-    EXPECT_THAT(ranks.said(2), HasSubstr(ended(ranks, 1)));
+    EXPECT_THAT(ranks.output(0), HasSubstr(ended(ranks, 1)));
+    EXPECT_THAT(ranks.output(2), HasSubstr(ended(ranks, 1)));
 }
 
 TEST(NodeCommunicator, ARankThatExitsWithoutTheLastOperationIsNamed) {
@@ -236,7 +236,7 @@ TEST(NodeCommunicator, ARankThatExitsWithoutTheLastOperationIsNamed) {
         all.barrier();
         return "nothing was thrown";
     });
-    EXPECT_THAT(ranks.said(0), HasSubstr(ended(ranks, 1)));
+    EXPECT_THAT(ranks.output(0), HasSubstr(ended(ranks, 1)));
 }
 
 TEST(NodeCommunicator, ARankThatDestroysItsCommunicatorIsNamed) {
@@ -248,7 +248,7 @@ TEST(NodeCommunicator, ARankThatDestroysItsCommunicatorIsNamed) {
         node_communicator(own).barrier();
         return "nothing was thrown";
     });
-    EXPECT_THAT(ranks.said(0), HasSubstr("rank 1 (has ended its communicator)"));
+    EXPECT_THAT(ranks.output(0), HasSubstr("rank 1 (has ended its communicator)"));
 }
 
 // What a rank did before its end is there for the others, however late they look.
@@ -263,7 +263,7 @@ TEST(NodeCommunicator, ARankMayExitAfterItsLastOperation) {
             return "sent";
         }
         if (own.rank == 1) {
-            ForkedRanks::say("here");
+            ForkedRanks::write_line("here");
             std::int64_t from_parent = 0;
             ::usleep(300'000);  // longer than the others need; only a wait, not an oracle
             all.receive(std::span(&number, 1), 0);
@@ -275,8 +275,8 @@ TEST(NodeCommunicator, ARankMayExitAfterItsLastOperation) {
         all.send(std::span<const std::int64_t>(&number, 1), 1);
         return "sent";
     });
-    ranks.wait_until_said(1, "here");
-    EXPECT_EQ(ranks.said(1), "7 0 42");
+    ranks.wait_for_line(1, "here");
+    EXPECT_EQ(ranks.output(1), "7 0 42");
 }
 
 TEST(NodeCommunicator, AnotherOneCanBeMadeByThoseThatAreLeft) {
@@ -284,7 +284,7 @@ TEST(NodeCommunicator, AnotherOneCanBeMadeByThoseThatAreLeft) {
     ForkedRanks ranks(3, [&](const NodeRanks& own) -> std::string {
         const auto all = node_communicator(own);
         if (own.rank == 2) {
-            ForkedRanks::say("here");
+            ForkedRanks::write_line("here");
             ::pause();
         }
         try {
@@ -298,10 +298,10 @@ TEST(NodeCommunicator, AnotherOneCanBeMadeByThoseThatAreLeft) {
         }
         return fmt::format("{}", std::accumulate(values.begin(), values.end(), 0.0));
     });
-    ranks.wait_until_said(2, "here");
+    ranks.wait_for_line(2, "here");
     ranks.kill(2);
-    EXPECT_EQ(ranks.said(0), "1000000");
-    EXPECT_EQ(ranks.said(1), "1000000");
+    EXPECT_EQ(ranks.output(0), "1000000");
+    EXPECT_EQ(ranks.output(1), "1000000");
 }
 
 TEST(NodeCommunicator, NamesInReportsAreThoseOfTheWholeWorld) {
@@ -309,17 +309,18 @@ TEST(NodeCommunicator, NamesInReportsAreThoseOfTheWholeWorld) {
         const auto all = node_communicator(own);
         const auto part = all.split(own.rank == 0 ? 0 : 1, 0);
         if (own.rank == 2) {
-            ForkedRanks::say("here");
+            ForkedRanks::write_line("here");
             ::pause();
         }
         if (own.rank == 0) return "";
         part.barrier();
         return "nothing was thrown";
     });
-    ranks.wait_until_said(2, "here");
+    ranks.wait_for_line(2, "here");
     ranks.kill(2);
-    EXPECT_THAT(ranks.said(1), HasSubstr(fmt::format("rank 1 (rank 2 of the job; its process, {}, has ended)",
-                                                     ranks.pid(2))));
+    EXPECT_THAT(
+        ranks.output(1),
+        HasSubstr(fmt::format("rank 1 (rank 2 of the job; its process, {}, has ended)", ranks.pid(2))));
 }
 
 TEST(NodeCommunicator, TheDeadlineHoldsForARankThatLivesAndDoesNotCome) {
@@ -330,7 +331,7 @@ TEST(NodeCommunicator, TheDeadlineHoldsForARankThatLivesAndDoesNotCome) {
         all.barrier();
         return "nothing was thrown";
     });
-    EXPECT_THAT(ranks.said(0), HasSubstr("for rank 1 (in no operation; it has called none yet)"));
+    EXPECT_THAT(ranks.output(0), HasSubstr("for rank 1 (in no operation; it has called none yet)"));
 }
 
 TEST(NodeCommunicator, AForkedChildThatEndsIsNotTheRank) {
@@ -346,8 +347,8 @@ TEST(NodeCommunicator, AForkedChildThatEndsIsNotTheRank) {
         }
         return fmt::format("{}", all->sum(std::int64_t{1}));
     });
-    EXPECT_EQ(ranks.said(0), "2");
-    EXPECT_EQ(ranks.said(1), "2");
+    EXPECT_EQ(ranks.output(0), "2");
+    EXPECT_EQ(ranks.output(1), "2");
 }
 
 /// A rank that nobody hears of any longer does not end a receive from any.
@@ -359,7 +360,7 @@ TEST(NodeCommunicator, AReceiveFromAnyGoesOnAfterARankThatLeftAndNotAfterOneThat
             std::int64_t first = -1;
             std::int64_t second = -1;
             all->receive_any(std::span(&first, 1));
-            ForkedRanks::say("one");
+            ForkedRanks::write_line("one");
             try {
                 all->receive_any(std::span(&second, 1));
             } catch (const CommunicatorTimeout& error) {
@@ -372,15 +373,15 @@ TEST(NodeCommunicator, AReceiveFromAnyGoesOnAfterARankThatLeftAndNotAfterOneThat
             all.reset();
             return "left";
         }
-        ForkedRanks::say("here");
+        ForkedRanks::write_line("here");
         ::pause();
         return "";
     });
-    ranks.wait_until_said(2, "here");
-    ranks.wait_until_said(0, "one");
-    EXPECT_EQ(ranks.said(1), "left");
+    ranks.wait_for_line(2, "here");
+    ranks.wait_for_line(0, "one");
+    EXPECT_EQ(ranks.output(1), "left");
     ranks.kill(2);
-    EXPECT_THAT(ranks.said(0), AllOf(testing::StartsWith("1 "), HasSubstr(ended(ranks, 2))));
+    EXPECT_THAT(ranks.output(0), AllOf(testing::StartsWith("1 "), HasSubstr(ended(ranks, 2))));
 }
 
 /// Segments of ours that a process has mapped: with a name, and without.
@@ -405,11 +406,11 @@ TEST(NodeCommunicator, NothingStaysInSharedMemory) {
         const auto part = all.duplicate();
         const auto transport = comm::open_transport(part);
         part.barrier();
-        ForkedRanks::say("here");
+        ForkedRanks::write_line("here");
         ::pause();
         return "";
     });
-    for (const int rank : {0, 1}) ranks.wait_until_said(rank, "here");
+    for (const int rank : {0, 1}) ranks.wait_for_line(rank, "here");
     for (const int rank : {0, 1}) {
         const auto mapped = mapped_by(ranks.pid(rank));
         EXPECT_EQ(mapped.named, 0);

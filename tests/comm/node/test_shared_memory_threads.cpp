@@ -102,15 +102,16 @@ TEST(SharedMemoryThreads, ShortOperationsInSlots) {
             while (!board.has_room(number)) std::this_thread::yield();
             std::optional<int> slot;
             while (!(slot = board.take_slot(number))) std::this_thread::yield();
-            const auto said = number * 100 + static_cast<std::uint64_t>(rank);
-            std::memcpy(board.slot(rank, *slot), &said, sizeof(said));
+            const auto sent = number * 100 + static_cast<std::uint64_t>(rank);
+            std::memcpy(board.slot(rank, *slot), &sent, sizeof(sent));
             board.announce(number, call_of(number, rank), std::nullopt, *slot);
             wait_for_all(board, number);
             expect_counts(board, number);
             for (int other = 0; other < ranks; ++other) {
-                std::uint64_t heard = 0;
-                std::memcpy(&heard, board.slot(other, board.announcement(other, number).slot), sizeof(heard));
-                ASSERT_EQ(heard, number * 100 + static_cast<std::uint64_t>(other));
+                std::uint64_t received = 0;
+                std::memcpy(&received, board.slot(other, board.announcement(other, number).slot),
+                            sizeof(received));
+                ASSERT_EQ(received, number * 100 + static_cast<std::uint64_t>(other));
             }
             board.note_finished(number);
         }
@@ -162,7 +163,7 @@ TEST(SharedMemoryThreads, AnnouncementsOfARankThatDoesNotWait) {
 }
 
 TEST(SharedMemoryThreads, WhoWaitsForWhom) {
-    std::atomic<int> told = 0;
+    std::atomic<int> raised = 0;
     on_a_board([&](int rank, NodeBoard& board) {
         for (std::uint64_t number = 1; number <= 300; ++number) {
             while (!board.has_room(number)) std::this_thread::yield();
@@ -178,10 +179,10 @@ TEST(SharedMemoryThreads, WhoWaitsForWhom) {
             board.note_finished(number);
         }
         board.note_failure(static_cast<std::uint64_t>(rank) + 1);
-        if (board.raise_alarm(301)) ++told;
+        if (board.raise_alarm(301)) ++raised;
         EXPECT_EQ(board.alarm(), 301U);
     });
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(raised, 1);
 }
 
 TEST(SharedMemoryThreads, MessagesInBlocksThatAreUsedAgain) {

@@ -45,26 +45,26 @@ inline void before_start() {
 
 /// Of a step before its barrier.
 template <class Ranks>
-void calls_of_step(Ranks& ranks, const std::string& kind_here) {
-    ranks.broadcast(kind_here == "other_root" ? 1 : 0);
-    if (kind_here == "reorders") {
+void calls_of_step(Ranks& ranks, const std::string& own_kind) {
+    ranks.broadcast(own_kind == "other_root" ? 1 : 0);
+    if (own_kind == "reorders") {
         ranks.all_gather();
         ranks.sum();
         return;
     }
-    if (kind_here == "other_count")
+    if (own_kind == "other_count")
         ranks.sum_of_fewer();
-    else if (kind_here == "other_type")
+    else if (own_kind == "other_type")
         ranks.sum_of_doubles();
-    else if (kind_here == "other_operation")
+    else if (own_kind == "other_operation")
         ranks.all_gather();
-    else if (kind_here != "skips")
+    else if (own_kind != "skips")
         ranks.sum();
     try {
-        if (kind_here == "exception") throw std::runtime_error("a bad sample");
+        if (own_kind == "exception") throw std::runtime_error("a bad sample");
         ranks.all_gather();
     } catch (const std::runtime_error&) {
-        if (kind_here != "exception") throw;
+        if (own_kind != "exception") throw;
     }
 }
 

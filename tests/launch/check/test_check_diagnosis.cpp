@@ -263,8 +263,8 @@ TEST(CheckDiagnosis, FaultsComeBeforeWarnings) {
 }
 
 TEST(CheckIssue, NamesTheRemedyForWhatSshSays) {
-    const auto remedy = [](const std::string& said) {
-        return issue_of("ssh", "b", "/opt/dtrain-check", 255, said).remedy;
+    const auto remedy = [](const std::string& output) {
+        return issue_of("ssh", "b", "/opt/dtrain-check", 255, output).remedy;
     };
     EXPECT_THAT(remedy("root@b: Permission denied (publickey)."), HasSubstr("ssh-copy-id b"));
     EXPECT_THAT(remedy("Host key verification failed."), HasSubstr("ssh b true"));

@@ -32,8 +32,8 @@ bool is_answered(ControlSocket& control, uid_t user) {
     int status = 0;
     while (::waitpid(child, &status, WNOHANG) == 0) {
         constexpr int look_at_child_ms = 20;
-        pollfd asked{control.fd(), POLLIN, 0};
-        if (::poll(&asked, 1, look_at_child_ms) > 0) control.serve(job, false);
+        pollfd readable{control.fd(), POLLIN, 0};
+        if (::poll(&readable, 1, look_at_child_ms) > 0) control.serve(job, false);
     }
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << status;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;

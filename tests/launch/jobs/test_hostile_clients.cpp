@@ -55,8 +55,8 @@ class HostileClients : public testing::Test {
     }
 
     void serve() {
-        pollfd asked{control_.fd(), POLLIN, 0};
-        if (::poll(&asked, 1, 0) > 0) control_.serve(job_, false);
+        pollfd readable{control_.fd(), POLLIN, 0};
+        if (::poll(&readable, 1, 0) > 0) control_.serve(job_, false);
     }
 
     void expect_an_answer() {
@@ -110,14 +110,14 @@ TEST_F(HostileClients, WhateverTheySayOthersAreAnswered) {
 TEST_F(HostileClients, OneForWhichThereIsNoDescriptorIsRefusedAndCostsNoTime) {
     const auto client = transport::connect_to_path(control_.path());
     std::optional<tests::NoMoreDescriptors> none(std::in_place);
-    pollfd asked{control_.fd(), POLLIN, 0};
+    pollfd readable{control_.fd(), POLLIN, 0};
     int wakings = 0;
-    for (; ::poll(&asked, 1, 0) > 0 && wakings < 100; ++wakings) control_.serve(job_, false);
+    for (; ::poll(&readable, 1, 0) > 0 && wakings < 100; ++wakings) control_.serve(job_, false);
     char answer = 0;
-    const auto heard = ::recv(client.get(), &answer, 1, MSG_DONTWAIT);
+    const auto received = ::recv(client.get(), &answer, 1, MSG_DONTWAIT);
     none.reset();
     EXPECT_LT(wakings, 10);
-    EXPECT_EQ(heard, 0);
+    EXPECT_EQ(received, 0);
     expect_an_answer();
 }
 
@@ -151,8 +151,8 @@ class Launcher {
   private:
     void run() {
         while (!stop_) {
-            pollfd asked{listener_.get(), POLLIN, 0};
-            if (::poll(&asked, 1, 1) <= 0) continue;
+            pollfd readable{listener_.get(), POLLIN, 0};
+            if (::poll(&readable, 1, 1) <= 0) continue;
             const auto socket = accept_a_question(listener_);
             do {
                 std::string_view left = answer_;
@@ -238,18 +238,18 @@ TEST(HostileLauncher, WhatAreNoStacksIsSaidInOneLine) {
         const auto listener = transport::listen_at_path(record.socket);
         std::thread answers([&] {
             for (const auto& answer : {to_json(a_view()) + "\n", rubbish}) {
-                pollfd asked{listener.get(), POLLIN, 0};
-                ::poll(&asked, 1, 20'000);
+                pollfd readable{listener.get(), POLLIN, 0};
+                ::poll(&readable, 1, 20'000);
                 const auto socket = accept_a_question(listener);
                 ::send(socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
             }
         });
         auto* const before = ::signal(SIGPIPE, SIG_DFL);
-        const auto said = tests::message_of<Error>([&] { show_stacks(record, cluster::RankList()); });
+        const auto message = tests::message_of<Error>([&] { show_stacks(record, cluster::RankList()); });
         ::signal(SIGPIPE, before);
         answers.join();
-        EXPECT_TRUE(tests::is_helpful(said, {"the launcher of job"})) << rubbish;
-        EXPECT_THAT(said, testing::HasSubstr("no stacks"));
+        EXPECT_TRUE(tests::is_helpful(message, {"the launcher of job"})) << rubbish;
+        EXPECT_THAT(message, testing::HasSubstr("no stacks"));
     }
 }
 

@@ -68,81 +68,81 @@ TEST(JobMetrics, WaitUntilAStartBegins) {
 }
 
 TEST(JobMetrics, FollowTheRanks) {
-    Reported told;
-    told.take({.kind = Kind::started, .rank = 0, .host = "n1", .pid = 11, .time_us = 5'000'000});
-    EXPECT_EQ(state_of_job(told.metrics), "starting");
-    told.take({.kind = Kind::started, .rank = 1, .host = "n2", .pid = 12, .time_us = 6'000'000});
-    EXPECT_EQ(state_of_job(told.metrics), "running");
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_start_time_seconds"),
+    Reported reported;
+    reported.take({.kind = Kind::started, .rank = 0, .host = "n1", .pid = 11, .time_us = 5'000'000});
+    EXPECT_EQ(state_of_job(reported.metrics), "starting");
+    reported.take({.kind = Kind::started, .rank = 1, .host = "n2", .pid = 12, .time_us = 6'000'000});
+    EXPECT_EQ(state_of_job(reported.metrics), "running");
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_start_time_seconds"),
                 ElementsAre(Pair("0", 5), Pair("1", 6)));
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_info"), ElementsAre(Pair("n1", 1), Pair("n2", 1)))
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_info"), ElementsAre(Pair("n1", 1), Pair("n2", 1)))
         << "as it told";
 
-    told.take({.kind = Kind::idle, .rank = 1, .time_us = 7'000'000});
-    EXPECT_EQ(values_of(told.metrics, "dtrain_job_ranks")["idle"], 1);
-    told.take({.kind = Kind::active, .rank = 1, .time_us = 8'000'000});
-    EXPECT_EQ(values_of(told.metrics, "dtrain_job_ranks")["running"], 2);
+    reported.take({.kind = Kind::idle, .rank = 1, .time_us = 7'000'000});
+    EXPECT_EQ(values_of(reported.metrics, "dtrain_job_ranks")["idle"], 1);
+    reported.take({.kind = Kind::active, .rank = 1, .time_us = 8'000'000});
+    EXPECT_EQ(values_of(reported.metrics, "dtrain_job_ranks")["running"], 2);
 
-    told.take({.kind = Kind::done, .rank = 0, .time_us = 9'000'000});
-    EXPECT_EQ(state_of_job(told.metrics), "running");
-    told.metrics.stop();
-    told.take({.kind = Kind::stopped, .rank = 1, .signal = 15, .time_us = 9'000'000});
-    EXPECT_EQ(state_of_job(told.metrics), "stopping");
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_exit_status"),
+    reported.take({.kind = Kind::done, .rank = 0, .time_us = 9'000'000});
+    EXPECT_EQ(state_of_job(reported.metrics), "running");
+    reported.metrics.stop();
+    reported.take({.kind = Kind::stopped, .rank = 1, .signal = 15, .time_us = 9'000'000});
+    EXPECT_EQ(state_of_job(reported.metrics), "stopping");
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_exit_status"),
                 ElementsAre(Pair("0", 0), Pair("1", 143)));
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_failures_total"), IsEmpty());
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_failures_total"), IsEmpty());
 }
 
 TEST(JobMetrics, CountOverAllStarts) {
-    Reported told;
+    Reported reported;
     for (int restart = 0; restart < 3; ++restart) {
-        told.metrics.begin(two_planned(), restart);
-        told.job = JobState(2);
-        for (const int rank : {0, 1}) told.take({.kind = Kind::started, .rank = rank, .host = "n1"});
+        reported.metrics.begin(two_planned(), restart);
+        reported.job = JobState(2);
+        for (const int rank : {0, 1}) reported.take({.kind = Kind::started, .rank = rank, .host = "n1"});
         for (const auto* text : {"Xid 79", "Xid 79", "Xid 48"})
-            told.take({.kind = Kind::gpu_error, .rank = 0, .host = "n1", .text = text});
+            reported.take({.kind = Kind::gpu_error, .rank = 0, .host = "n1", .text = text});
         for (int times = 0; times < 2; ++times)
-            told.take({.kind = Kind::exited, .rank = 1, .host = "n1", .code = 3});
-        told.take({.kind = Kind::stopped, .rank = 0, .host = "n1", .signal = 15});
+            reported.take({.kind = Kind::exited, .rank = 1, .host = "n1", .code = 3});
+        reported.take({.kind = Kind::stopped, .rank = 0, .host = "n1", .signal = 15});
     }
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_failures_total"), ElementsAre(Pair("n1", 3)));
-    EXPECT_THAT(values_of(told.metrics, "dtrain_node_gpu_errors_total"), ElementsAre(Pair("n1", 6)));
-    told.metrics.begin(two_planned(), 3);
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_exit_status"), IsEmpty()) << "of an earlier start";
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_failures_total"), ElementsAre(Pair("n1", 3)));
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_failures_total"), ElementsAre(Pair("n1", 3)));
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_node_gpu_errors_total"), ElementsAre(Pair("n1", 6)));
+    reported.metrics.begin(two_planned(), 3);
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_exit_status"), IsEmpty()) << "of an earlier start";
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_failures_total"), ElementsAre(Pair("n1", 3)));
 }
 
 TEST(JobMetrics, HaveHeartbeatsByTheLaunchersClock) {
-    Reported told;
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_heartbeat_time_seconds"), IsEmpty());
+    Reported reported;
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_heartbeat_time_seconds"), IsEmpty());
     const auto now = [] { return static_cast<double>(now_us()) / 1e6; };
     const auto before = now();
-    told.take({.kind = Kind::alive, .rank = 1, .time_us = 1});
-    EXPECT_THAT(values_of(told.metrics, "dtrain_rank_heartbeat_time_seconds"),
+    reported.take({.kind = Kind::alive, .rank = 1, .time_us = 1});
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_rank_heartbeat_time_seconds"),
                 ElementsAre(Pair("1", AllOf(Ge(before), Le(now())))));
 }
 
 TEST(JobMetrics, LetRanksBeThatThePlanDoesNotHave) {
-    Reported told;
-    for (const int rank : {-1, 2, 1'000'000}) told.take({.kind = Kind::exited, .rank = rank, .code = 1});
-    EXPECT_EQ(values_of(told.metrics, "dtrain_job_ranks")["starting"], 2);
+    Reported reported;
+    for (const int rank : {-1, 2, 1'000'000}) reported.take({.kind = Kind::exited, .rank = rank, .code = 1});
+    EXPECT_EQ(values_of(reported.metrics, "dtrain_job_ranks")["starting"], 2);
 }
 
 TEST(JobMetrics, AreAskedByAnotherThread) {
-    Reported told;
+    Reported reported;
     std::jthread asks([&](const std::stop_token& stop) {
-        while (!stop.stop_requested()) EXPECT_FALSE(told.metrics.families().empty());
+        while (!stop.stop_requested()) EXPECT_FALSE(reported.metrics.families().empty());
     });
     for (int restart = 0; restart < 200; ++restart) {
-        told.metrics.begin(two_planned(), restart);
-        told.job = JobState(2);
-        for (const int rank : {0, 1}) told.take({.kind = Kind::started, .rank = rank, .host = "n1"});
-        told.metrics.stop();
-        told.metrics.be("waiting");
+        reported.metrics.begin(two_planned(), restart);
+        reported.job = JobState(2);
+        for (const int rank : {0, 1}) reported.take({.kind = Kind::started, .rank = rank, .host = "n1"});
+        reported.metrics.stop();
+        reported.metrics.be("waiting");
     }
     asks.request_stop();
     asks.join();
-    EXPECT_THAT(values_of(told.metrics, "dtrain_job_restarts_total"), ElementsAre(Pair("", 199)));
+    EXPECT_THAT(values_of(reported.metrics, "dtrain_job_restarts_total"), ElementsAre(Pair("", 199)));
 }
 
 }  // namespace

@@ -114,13 +114,13 @@ TEST(JobRecord, OneOfAnOlderDtrainIsRead) {
 TEST(JobRecord, LostOnesAreRemovedWhereThatCanBeTold) {
     const TemporaryFolder folder;
     const fs::path jobs = folder.path();
-    const auto here = own_pid_space();
-    ASSERT_FALSE(here.empty());
+    const auto pid_space = own_pid_space();
+    ASSERT_FALSE(pid_space.empty());
     const auto own_start = stat_of(::getpid())->start_time;
     const JobRecord running{
-        .job = "running", .host = "node1", .pid = ::getpid(), .started = own_start, .pid_scope = here};
+        .job = "running", .host = "node1", .pid = ::getpid(), .started = own_start, .pid_scope = pid_space};
     const JobRecord lost{
-        .job = "lost", .host = "node1", .pid = 1, .started = own_start + 1, .pid_scope = here};
+        .job = "lost", .host = "node1", .pid = 1, .started = own_start + 1, .pid_scope = pid_space};
     auto elsewhere = lost, of_another_boot = lost, of_an_older_dtrain = lost;
     elsewhere.host = "node2";
     of_another_boot.pid = 2;

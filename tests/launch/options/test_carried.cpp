@@ -20,8 +20,8 @@ std::optional<std::string> no_file(const std::string&) {
 }
 
 TEST(GivenVariables, ByNameOrWithAValue) {
-    const Environment here{{"TOKEN", "abc"}, {"FOO", "here"}};
-    EXPECT_EQ(given_variables({.env = {"TOKEN", "FOO=a=b c", "EMPTY="}}, here, no_file),
+    const Environment environment{{"TOKEN", "abc"}, {"FOO", "here"}};
+    EXPECT_EQ(given_variables({.env = {"TOKEN", "FOO=a=b c", "EMPTY="}}, environment, no_file),
               (Environment{{"TOKEN", "abc"}, {"FOO", "a=b c"}, {"EMPTY", ""}}));
 }
 

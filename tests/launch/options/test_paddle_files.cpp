@@ -28,7 +28,7 @@ Options mapped(const std::string& content, Options options = {}) {
     return with_rank_mapping(options, reads(content));
 }
 
-std::string here(const std::string& name) {
+std::string in_current_folder(const std::string& name) {
     return (std::filesystem::current_path() / name).string();
 }
 
@@ -76,12 +76,14 @@ TEST(PaddleFiles, ProgramsAreToldOfThem) {
     EXPECT_EQ(variables_of_paddle_files({}, reads("")), Environment{});
     EXPECT_EQ(
         variables_of_paddle_files({.auto_parallel_config = "f"}, reads(R"({"tuner_run_mode": "run_only"})")),
-        (Environment{{"PADDLE_AUTO_PARALLEL_CONFIG", here("f")}, {"PADDLE_AUTO_PARALLEL_STAGE", "run"}}));
-    EXPECT_EQ(
-        variables_of_paddle_files({.auto_parallel_config = "f"}, reads("{}")),
-        (Environment{{"PADDLE_AUTO_PARALLEL_CONFIG", here("f")}, {"PADDLE_AUTO_PARALLEL_STAGE", "run"}}));
+        (Environment{{"PADDLE_AUTO_PARALLEL_CONFIG", in_current_folder("f")},
+                     {"PADDLE_AUTO_PARALLEL_STAGE", "run"}}));
+    EXPECT_EQ(variables_of_paddle_files({.auto_parallel_config = "f"}, reads("{}")),
+              (Environment{{"PADDLE_AUTO_PARALLEL_CONFIG", in_current_folder("f")},
+                           {"PADDLE_AUTO_PARALLEL_STAGE", "run"}}));
     EXPECT_EQ(variables_of_paddle_files({.rank_mapping_file = "f", .enable_auto_mapping = true}, reads("")),
-              (Environment{{"PADDLE_RANK_MAPPING_PATH", here("f")}, {"PADDLE_ENABLE_AUTO_MAPPING", "True"}}));
+              (Environment{{"PADDLE_RANK_MAPPING_PATH", in_current_folder("f")},
+                           {"PADDLE_ENABLE_AUTO_MAPPING", "True"}}));
     EXPECT_EQ(variables_of_paddle_files({.rank_mapping_file = "f"}, reads("")), Environment{});
 }
 

@@ -57,8 +57,8 @@ TEST(WorkerOptionsOfAJob, WhatNoWorkerWouldTakeIsRefused) {
 
 TEST(WorkerOptionsOfAJob, AWrapperMustBeThere) {
     const Environment environment{{"PATH", "/usr/bin:/bin"}};
-    for (const auto* there : {"env A=1", "/bin/sh -c 'exec \"$@\"' sh", "", "tool-of-%h"})
-        EXPECT_NO_THROW(refuse_missing_wrapper({.wrap = there}, environment)) << there;
+    for (const auto* wrapper : {"env A=1", "/bin/sh -c 'exec \"$@\"' sh", "", "tool-of-%h"})
+        EXPECT_NO_THROW(refuse_missing_wrapper({.wrap = wrapper}, environment)) << wrapper;
     EXPECT_NO_THROW(refuse_missing_wrapper({}, environment));
     EXPECT_THAT([&] { refuse_missing_wrapper({.wrap = "nothere -x"}, environment); },
                 refuses("--wrap: cannot execute \"nothere\""));

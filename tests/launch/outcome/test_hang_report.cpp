@@ -28,11 +28,11 @@ class HangReport : public testing::Test {
 
     static constexpr std::int64_t noon_us = 1'700'049'600'000'000;  // 2023-11-15 12:00:00 UTC
 
-    static Event idle(int rank, std::int64_t since_s, std::int64_t told_s, const std::string& where) {
+    static Event idle(int rank, std::int64_t since_s, std::int64_t reported_s, const std::string& where) {
         return {.kind = Event::Kind::idle,
                 .rank = rank,
-                .time_us = noon_us + told_s * 1'000'000,
-                .idle_ms = 1000 * (told_s - since_s),
+                .time_us = noon_us + reported_s * 1'000'000,
+                .idle_ms = 1000 * (reported_s - since_s),
                 .text = where};
     }
     static std::string stacks_of(int rank) { return "/log/workerlog." + std::to_string(rank) + ".stacks"; }

@@ -685,9 +685,9 @@ TEST(Report, WhoToldTheErrorOfAllIsTheCauseThoughItWasStoppedBeforeItHadExited) 
 
 /// Both servers have told; a trainer that repeats what the first of them said is gone before them.
 TEST(Report, AServerWhoseWordsTheFirstRankRepeatsIsTheCauseThoughItWasStoppedBeforeItHadExited) {
-    const auto cause_when_said = [&](const std::string& said) {
+    const auto cause_with_message = [&](const std::string& message) {
         JobState job(4);
-        job.take(saying(for_all(said), ended(Kind::exited, 2, 5, {.code = 1})));
+        job.take(saying(for_all(message), ended(Kind::exited, 2, 5, {.code = 1})));
         job.stop_asked();
         for (const int rank : {0, 1})
             job.take(saying(of_server(rank, "cannot write /full/" + std::to_string(rank) + ": No space left"),
@@ -698,8 +698,8 @@ TEST(Report, AServerWhoseWordsTheFirstRankRepeatsIsTheCauseThoughItWasStoppedBef
         return std::pair(report.cause()->rank, report.cause()->error_message());
     };
     const std::string of_second = "parameter server 1: cannot write /full/1: No space left";
-    EXPECT_EQ(cause_when_said(of_second), std::pair(1, of_second));
-    EXPECT_EQ(cause_when_said("no such table"), std::pair(2, std::string("no such table")));
+    EXPECT_EQ(cause_with_message(of_second), std::pair(1, of_second));
+    EXPECT_EQ(cause_with_message("no such table"), std::pair(2, std::string("no such table")));
 }
 
 /// The first rank that has ended says nothing, and the server's end was not seen.

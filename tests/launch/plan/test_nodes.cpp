@@ -95,10 +95,10 @@ TEST(Nodes, AddressesThatCannotBe) {
 
 TEST(Nodes, PaddleCloudKnowsBest) {
     const cluster::PaddleCloud cloud{.nodes = {"10.0.0.1", "10.0.0.2"}, .node_rank = 1, .ports_per_node = 1};
-    const auto told = nodes_of({.ips = "1.1.1.1,2.2.2.2", .host = "1.1.1.1"}, cloud, {}, own);
-    EXPECT_THAT(told.hosts, ElementsAre("10.0.0.1", "10.0.0.2"));
-    EXPECT_EQ(told.own, 1);
-    EXPECT_THAT(told.notices, ElementsAre(HasSubstr("--ips 1.1.1.1,2.2.2.2 is not used")));
+    const auto from_cloud = nodes_of({.ips = "1.1.1.1,2.2.2.2", .host = "1.1.1.1"}, cloud, {}, own);
+    EXPECT_THAT(from_cloud.hosts, ElementsAre("10.0.0.1", "10.0.0.2"));
+    EXPECT_EQ(from_cloud.own, 1);
+    EXPECT_THAT(from_cloud.notices, ElementsAre(HasSubstr("--ips 1.1.1.1,2.2.2.2 is not used")));
     EXPECT_THAT(nodes_of({}, cloud, {}, own).notices, IsEmpty());
     EXPECT_THAT(nodes_of({.ips = "10.0.0.1,10.0.0.2"}, cloud, {}, own).notices, IsEmpty());
 }

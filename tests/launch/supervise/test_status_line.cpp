@@ -43,8 +43,9 @@ class StatusLineTest : public testing::Test {
     }
     std::string received() const {
         std::string bytes(1000, '\0');
-        pollfd there{outer_.get(), POLLIN, 0};
-        const auto got = ::poll(&there, 1, 100) == 1 ? ::read(outer_.get(), bytes.data(), bytes.size()) : 0;
+        pollfd readable{outer_.get(), POLLIN, 0};
+        const auto got =
+            ::poll(&readable, 1, 100) == 1 ? ::read(outer_.get(), bytes.data(), bytes.size()) : 0;
         bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
         return bytes;
     }
@@ -75,8 +76,8 @@ TEST(StatusLine, WithoutATerminalNothingIsWritten) {
         line.show("text");
         line.clear();
     }
-    pollfd there{pipe.read_end.get(), POLLIN, 0};
-    EXPECT_EQ(::poll(&there, 1, 0), 0);
+    pollfd readable{pipe.read_end.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&readable, 1, 0), 0);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class Supervised {
     }
     std::vector<Action> after(std::chrono::milliseconds time) {
         now += time;
-        return supervisor.step(job, asked, now);
+        return supervisor.step(job, requests, now);
     }
     /// How long the launcher may sleep.
     std::optional<std::chrono::milliseconds> sleeps() const {
@@ -52,7 +52,7 @@ class Supervised {
 
     TimePoint now{1h};
     JobState job;
-    Requests asked;
+    Requests requests;
     Supervisor supervisor;
 
   private:
@@ -87,7 +87,7 @@ TEST(Supervisor, StopsInTwoPhases) {
 TEST(Supervisor, BecomesMoreForcefulWithEachDeadline) {
     Supervised run(by_signals);
     run.started();
-    run.asked.asked_to_stop_by = SIGTERM;
+    run.requests.asked_to_stop_by = SIGTERM;
     EXPECT_THAT(run.after(1ms), ElementsAre(stop));
     EXPECT_THAT(run.after(12'999ms), IsEmpty());
     EXPECT_THAT(run.after(1ms), ElementsAre(leave)) << "nobody has answered";
@@ -103,9 +103,9 @@ TEST(Supervisor, ASecondRequestKillsOnce) {
     for (const auto& limits : {by_signals, by_lines}) {
         Supervised run(limits);
         run.started();
-        run.asked.commanded_to_stop = true;
+        run.requests.commanded_to_stop = true;
         run.after(1ms);
-        run.asked.kill_now = true;
+        run.requests.kill_now = true;
         EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{limits.at_once}}));
         EXPECT_THAT(run.after(1ms), IsEmpty());
         EXPECT_TRUE(run.supervisor.killed_at_once());
@@ -116,7 +116,7 @@ TEST(Supervisor, ASecondRequestKillsOnce) {
 TEST(Supervisor, TwoEqualSignalsAreNotMerged) {
     Supervised run(by_signals, 1);
     run.started();
-    run.asked.asked_to_stop_by = SIGTERM;
+    run.requests.asked_to_stop_by = SIGTERM;
     EXPECT_THAT(run.after(1ms), ElementsAre(stop));
     run.with(Kind::stopped, 0);
     EXPECT_THAT(run.after(49ms), IsEmpty());
@@ -171,7 +171,7 @@ TEST(Supervisor, WhomTheBackendStopsIsNotDisturbed) {
 TEST(Supervisor, ANodeWhoseLinkBreaksIsLost) {
     Supervised run(by_signals);
     run.started();
-    run.asked.lost = LostNode{.rank = 1, .reason = "its launcher was killed"};
+    run.requests.lost = LostNode{.rank = 1, .reason = "its launcher was killed"};
     EXPECT_THAT(run.after(1ms), IsEmpty()) << "mpirun ends the ranks";
     ASSERT_TRUE(run.supervisor.lost());
     EXPECT_EQ(run.supervisor.lost()->rank, 1);
@@ -201,7 +201,7 @@ TEST(Supervisor, ANodeThatIsSilentIsLost) {
 TEST(Supervisor, AFailureExplainsALossAndNotTheOtherWayRound) {
     Supervised run(by_signals);
     run.started().with(Kind::exited, 0, 1);
-    run.asked.lost = LostNode{.rank = 1, .reason = {}};
+    run.requests.lost = LostNode{.rank = 1, .reason = {}};
     EXPECT_THAT(run.after(1ms), ElementsAre(stop));
     EXPECT_FALSE(run.supervisor.lost());
 }

@@ -65,7 +65,7 @@ class WatchTest : public testing::Test {
     std::string token() const { return folder_.path().string(); }
 
     /// The shell's command by which a rank says it.
-    static std::string say(Kind kind, int rank, int code = 0) {
+    static std::string print_event(Kind kind, int rank, int code = 0) {
         return "printf '%s\\n' '" +
                cluster::encode(
                    {.kind = kind, .rank = rank, .host = "n1", .code = code, .time_us = now_us()}) +
@@ -78,7 +78,7 @@ class WatchTest : public testing::Test {
         return watch(options_);
     }
 
-    std::vector<std::string> told() const {
+    std::vector<std::string> notes() const {
         auto lines = split(tests::bytes_of(folder_ / "told"), '\n');
         std::erase(lines, "");
         return lines;
@@ -89,38 +89,40 @@ class WatchTest : public testing::Test {
 };
 
 TEST_F(WatchTest, AJobThatGoesWellIsLeftAlone) {
-    const auto end = watched(2, say(Kind::started, 0) + say(Kind::started, 1) + "echo 'of the engine' >&2\n" +
-                                    say(Kind::done, 0) + say(Kind::done, 1));
+    const auto end = watched(2, print_event(Kind::started, 0) + print_event(Kind::started, 1) +
+                                    "echo 'of the engine' >&2\n" + print_event(Kind::done, 0) +
+                                    print_event(Kind::done, 1));
     EXPECT_TRUE(end.job.all_done());
     EXPECT_EQ(end.engine_status, ExitStatus{});
     EXPECT_EQ(end.engine_text, "of the engine\n");
-    EXPECT_THAT(told(), IsEmpty());
+    EXPECT_THAT(notes(), IsEmpty());
 }
 
 TEST_F(WatchTest, SignalsOfTheUserArePassedOn) {
-    const auto end = watched(1, say(Kind::started, 0) +
+    const auto end = watched(1, print_event(Kind::started, 0) +
                                     "kill -USR1 $PPID; await usr1 1; kill -USR2 $PPID; await usr2 1\n" +
-                                    say(Kind::done, 0));
+                                    print_event(Kind::done, 0));
     EXPECT_EQ(end.engine_status, ExitStatus{});
     EXPECT_EQ(end.asked_to_stop_by, 0);
-    EXPECT_THAT(told(), ElementsAre("usr1", "usr2"));
+    EXPECT_THAT(notes(), ElementsAre("usr1", "usr2"));
 }
 
 TEST_F(WatchTest, RanksLeaveWhenAllHaveStopped) {
-    const auto end =
-        watched(2, say(Kind::started, 0) + say(Kind::started, 1) + "kill -TERM $PPID; await order 1\n" +
-                       say(Kind::stopped, 0) + "sleep 0.2\n" + say(Kind::alive, 1) +
-                       "sleep 0.2; note last\n" + say(Kind::stopped, 1) + "await order 2\n");
+    const auto end = watched(2, print_event(Kind::started, 0) + print_event(Kind::started, 1) +
+                                    "kill -TERM $PPID; await order 1\n" + print_event(Kind::stopped, 0) +
+                                    "sleep 0.2\n" + print_event(Kind::alive, 1) + "sleep 0.2; note last\n" +
+                                    print_event(Kind::stopped, 1) + "await order 2\n");
     EXPECT_EQ(end.engine_status, ExitStatus{});
     EXPECT_EQ(end.asked_to_stop_by, SIGTERM);
     EXPECT_FALSE(end.killed_at_once);
     EXPECT_THAT(end.job.stopped(), ElementsAre(0, 1));
-    EXPECT_THAT(told(), ElementsAre("order", "last", "order"));
+    EXPECT_THAT(notes(), ElementsAre("order", "last", "order"));
 }
 
 TEST_F(WatchTest, AFailureStopsTheOthers) {
-    const auto end = watched(2, say(Kind::started, 0) + say(Kind::started, 1) + say(Kind::exited, 1, 7) +
-                                    "await order 1\n" + say(Kind::stopped, 0) + "await order 2; exit 3\n");
+    const auto end = watched(2, print_event(Kind::started, 0) + print_event(Kind::started, 1) +
+                                    print_event(Kind::exited, 1, 7) + "await order 1\n" +
+                                    print_event(Kind::stopped, 0) + "await order 2; exit 3\n");
     EXPECT_EQ(end.engine_status, ExitStatus{.code = 3});
     ASSERT_EQ(end.job.failures().size(), 1U);
     EXPECT_EQ(end.job.failures().front().code, 7);
@@ -129,23 +131,24 @@ TEST_F(WatchTest, AFailureStopsTheOthers) {
 
 TEST_F(WatchTest, ServersAreStoppedWhenTheWorkIsDone) {
     options_.service_ranks = {0};
-    const auto end = watched(2, say(Kind::started, 0) + say(Kind::started, 1) + say(Kind::done, 1) +
-                                    "await order 1\n" + say(Kind::stopped, 0) + "await order 2\n");
+    const auto end = watched(2, print_event(Kind::started, 0) + print_event(Kind::started, 1) +
+                                    print_event(Kind::done, 1) + "await order 1\n" +
+                                    print_event(Kind::stopped, 0) + "await order 2\n");
     EXPECT_EQ(end.engine_status, ExitStatus{});
     EXPECT_TRUE(end.job.all_done());
     EXPECT_EQ(end.asked_to_stop_by, 0);
 }
 
 TEST_F(WatchTest, RanksThatAllAreIdleAreStopped) {
-    const auto end = watched(1, say(Kind::started, 0) + say(Kind::idle, 0) + "await order 1\n" +
-                                    say(Kind::stopped, 0) + "await order 2\n");
+    const auto end = watched(1, print_event(Kind::started, 0) + print_event(Kind::idle, 0) +
+                                    "await order 1\n" + print_event(Kind::stopped, 0) + "await order 2\n");
     EXPECT_EQ(end.engine_status, ExitStatus{});
     EXPECT_EQ(end.hung.size(), 1U);
 }
 
 TEST_F(WatchTest, TheSecondSignalKills) {
-    const auto end = watched(
-        1, say(Kind::started, 0) + "kill -INT $PPID; await order 1; kill -INT $PPID; await never 1\n");
+    const auto end = watched(1, print_event(Kind::started, 0) +
+                                    "kill -INT $PPID; await order 1; kill -INT $PPID; await never 1\n");
     EXPECT_EQ(end.engine_status, ExitStatus{.signal = SIGKILL});
     EXPECT_EQ(end.asked_to_stop_by, SIGINT);
     EXPECT_TRUE(end.killed_at_once);
@@ -158,8 +161,8 @@ constexpr const char* order_to_stop = R"(printf '\001\000\000\000\000\000\000\00
 TEST_F(WatchTest, AnOrderStopsAndASecondOneKills) {
     const FileDescriptor orders(::open((folder_ / "stop").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     options_.stop_fd = orders.get();
-    const auto first = say(Kind::started, 0) + order_to_stop + "; await order 1\n";
-    const auto end = watched(1, first + say(Kind::stopped, 0) + "await order 2\n");
+    const auto first = print_event(Kind::started, 0) + order_to_stop + "; await order 1\n";
+    const auto end = watched(1, first + print_event(Kind::stopped, 0) + "await order 2\n");
     EXPECT_EQ(end.engine_status, ExitStatus{});
     EXPECT_TRUE(end.commanded_to_stop);
     EXPECT_FALSE(end.killed_at_once);
@@ -171,14 +174,14 @@ TEST_F(WatchTest, AnOrderStopsAndASecondOneKills) {
 
 TEST_F(WatchTest, AnEngineThatDoesNotEndIsKilled) {
     options_.control = {.by_lines = false, .death_signal = 0, .at_once = SIGTERM, .end_remaining = {}};
-    const auto end = watched(
-        1, say(Kind::started, 0) + "kill -INT $PPID; await order 1; kill -INT $PPID; await never 1\n");
+    const auto end = watched(1, print_event(Kind::started, 0) +
+                                    "kill -INT $PPID; await order 1; kill -INT $PPID; await never 1\n");
     EXPECT_EQ(end.engine_status, ExitStatus{.signal = SIGKILL});
 }
 
 TEST_F(WatchTest, WhatEscapedIsEnded) {
     options_.grace = 0ms;
-    const auto end = watched(1, say(Kind::started, 0) + "sleep 1000 > /dev/null 2>&1 & exit 1\n");
+    const auto end = watched(1, print_event(Kind::started, 0) + "sleep 1000 > /dev/null 2>&1 & exit 1\n");
     EXPECT_EQ(end.engine_status, ExitStatus{.code = 1});
     EXPECT_THAT(end.job.silent(), ElementsAre(0));
     EXPECT_THAT(processes_with_variable("DTRAIN_JOB_TOKEN", token()), IsEmpty());
@@ -188,10 +191,10 @@ TEST_F(WatchTest, OrdersAreLinesWhereTheEngineCopiesThem) {
     options_.control = {.by_lines = true, .death_signal = 0, .at_once = SIGTERM, .end_remaining = {}};
     const auto end = watched(
         1, "hear() { while read -r line && note \"$line\" && [ \"$line\" != \"$1\" ]; do :; done; }\n" +
-               say(Kind::started, 0) + "kill -USR2 $PPID; hear 'signal 12'\n" +
-               "kill -TERM $PPID; hear stop\n" + say(Kind::stopped, 0) + "hear leave\n");
+               print_event(Kind::started, 0) + "kill -USR2 $PPID; hear 'signal 12'\n" +
+               "kill -TERM $PPID; hear stop\n" + print_event(Kind::stopped, 0) + "hear leave\n");
     EXPECT_EQ(end.engine_status, ExitStatus{});
-    auto lines = told();
+    auto lines = notes();
     ASSERT_FALSE(lines.empty());
     EXPECT_EQ(lines.front(), "alive");
     std::erase(lines, "alive");  // comes again every few seconds

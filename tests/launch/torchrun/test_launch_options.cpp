@@ -17,12 +17,12 @@ using tests::refuses;
 
 using Words = std::vector<std::string>;
 
-const Circumstances here{
+const Circumstances circumstances{
     .cpus = 6, .random_id = "abcd", .python = "python3", .temporary_folder = "/tmp/dtrain-run.abcd"};
 
 Options translated(Words words) {
     words.emplace_back("train.py");
-    return launch_options(parse_run_options(words, {}).options, here);
+    return launch_options(parse_run_options(words, {}).options, circumstances);
 }
 
 auto translating(Words words) {
@@ -99,7 +99,7 @@ TEST(LaunchOptionsOfTorchrun, SettingsOfTheMachineHoldUnlessTheCommandLineSaysOt
                                   {.name = "max_restart", .value = "5", .origin = "/etc/dtrain.toml"}});
     const auto with = [&](Words words) {
         words.emplace_back("train.py");
-        return launch_options(parse_run_options(words, {}).options, here, site);
+        return launch_options(parse_run_options(words, {}).options, circumstances, site);
     };
     EXPECT_EQ(with({}).network_interface, "ib0");
     EXPECT_EQ(with({}).start_timeout, 7s);

@@ -122,17 +122,17 @@ TEST_F(GpuExecutor, ComputesWithWhatWasWrittenToTheState) {
 TEST_F(GpuExecutor, SharesItsStateWithExecutorsOnBothDevices) {
     const auto test_program = for_test(program, {loss});
     Executor train(program, state, {}, on_gpu);
-    Executor test_there(test_program, state, {}, {.device = Device::gpu()});
-    Executor test_here(test_program, state, {}, on_cpu);
-    Executor train_here(program, state, {}, on_cpu);
+    Executor test_on_gpu(test_program, state, {}, {.device = Device::gpu()});
+    Executor test_on_cpu(test_program, state, {}, on_cpu);
+    Executor train_on_cpu(program, state, {}, on_cpu);
     float before = 0;
     for (std::size_t number = 0; number < 6; ++number) {
-        step(number % 3 == 2 ? train_here : train, number);
-        step(test_there, 100);
-        step(test_here, 100);
-        EXPECT_NEAR(test_there.fetch_scalar(loss), test_here.fetch_scalar(loss), loss_tolerance) << number;
-        EXPECT_NE(test_here.fetch_scalar(loss), before) << "there was a step";
-        before = test_here.fetch_scalar(loss);
+        step(number % 3 == 2 ? train_on_cpu : train, number);
+        step(test_on_gpu, 100);
+        step(test_on_cpu, 100);
+        EXPECT_NEAR(test_on_gpu.fetch_scalar(loss), test_on_cpu.fetch_scalar(loss), loss_tolerance) << number;
+        EXPECT_NE(test_on_cpu.fetch_scalar(loss), before) << "there was a step";
+        before = test_on_cpu.fetch_scalar(loss);
     }
 }
 
@@ -159,7 +159,7 @@ TEST_F(GpuExecutor, ClonesAreWhatWasTrained) {
 }
 
 TEST_F(GpuExecutor, TellsABadLabelWhenSomebodyWaits) {
-    constexpr auto said = "label 10 in row 3 of the batch is outside of the 10 classes 0..9";
+    constexpr auto expected = "label 10 in row 3 of the batch is outside of the 10 classes 0..9";
     const auto before = parameters_checksum(state);
     Executor executor(program, state, {}, on_gpu);
     const auto bad_step = [&](Executor& one) {
@@ -168,11 +168,11 @@ TEST_F(GpuExecutor, TellsABadLabelWhenSomebodyWaits) {
         one.run();
     };
     bad_step(executor);
-    EXPECT_EQ(message_of<Error>([&] { executor.fetch(loss); }), said);
+    EXPECT_EQ(message_of<Error>([&] { executor.fetch(loss); }), expected);
     EXPECT_EQ(parameters_checksum(state), before);
     bad_step(executor);
     step(executor, 1);
-    EXPECT_EQ(message_of<Error>([&] { state.tensors(); }), said);
+    EXPECT_EQ(message_of<Error>([&] { state.tensors(); }), expected);
     EXPECT_EQ(parameters_checksum(state), before) << "nor has the next step changed anything";
     step(executor, 0);
     EXPECT_NE(parameters_checksum(state), before) << "it goes on";
@@ -181,7 +181,7 @@ TEST_F(GpuExecutor, TellsABadLabelWhenSomebodyWaits) {
         Executor gone(program, state, {}, on_gpu);
         bad_step(gone);
     }
-    EXPECT_EQ(message_of<Error>([&] { state.find("fc_0.bias"); }), said);
+    EXPECT_EQ(message_of<Error>([&] { state.find("fc_0.bias"); }), expected);
     EXPECT_EQ(parameters_checksum(state), after);
 }
 
@@ -256,13 +256,13 @@ TEST(ChoiceOfDevice, IsTheGpuThatALauncherGaveOrTheCpuAndWhy) {
     using program::choose_device;
     using program::DeviceChoice;
     const Environment launched{{"FLAGS_selected_gpus", "2,3"}};
-    int asked = 0;
+    int calls = 0;
     const auto nothing = [&] {
-        ++asked;
+        ++calls;
         return std::string();
     };
     const auto no_driver = [&] {
-        ++asked;
+        ++calls;
         return std::string("there is no driver");
     };
     EXPECT_EQ(choose_device({}, launched, nothing), (DeviceChoice{Device::gpu(), ""}));
@@ -270,16 +270,16 @@ TEST(ChoiceOfDevice, IsTheGpuThatALauncherGaveOrTheCpuAndWhy) {
               (DeviceChoice{Device::cpu(),
                             "this rank was given GPU 2,3 (FLAGS_selected_gpus) and computes on the CPU: "
                             "there is no driver"}));
-    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(calls, 2);
     // Who says something means it; and nobody looks for a driver.
     EXPECT_EQ(choose_device(Device::cpu(), launched, no_driver), (DeviceChoice{Device::cpu(), ""}));
     EXPECT_EQ(choose_device(Device::gpu(1), launched, no_driver), (DeviceChoice{Device::gpu(1), ""}));
-    for (const auto* const said : {"cpu", "gpu:1"})
-        EXPECT_EQ(choose_device({}, {{"FLAGS_selected_gpus", "0"}, {"DTRAIN_DEVICE", said}}, no_driver),
-                  (DeviceChoice{device_of(said, ""), ""}));
+    for (const auto* const device : {"cpu", "gpu:1"})
+        EXPECT_EQ(choose_device({}, {{"FLAGS_selected_gpus", "0"}, {"DTRAIN_DEVICE", device}}, no_driver),
+                  (DeviceChoice{device_of(device, ""), ""}));
     for (const auto& none : {Environment{}, Environment{{"FLAGS_selected_gpus", ""}}})
         EXPECT_EQ(choose_device({}, none, no_driver), (DeviceChoice{Device::cpu(), ""}));
-    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(calls, 2);
 }
 
 using ChoiceOfGpu = tests::OnAGpu;

@@ -26,7 +26,7 @@ struct Reported {
 };
 
 struct Outcome {
-    std::map<int, Reported> told;
+    std::map<int, Reported> reports;
     std::string all;
     ExitStatus status;
 };
@@ -45,7 +45,7 @@ class NcclSteps : public testing::TestWithParam<std::string> {
         Outcome run{.all = std::move(all), .status = status};
         const std::regex line(R"(<(\d)> failed after ([0-9.]+) s, (\d+) aborted: ([^\n]*))");
         for (std::sregex_iterator found(run.all.begin(), run.all.end(), line), end; found != end; ++found)
-            run.told[std::stoi((*found)[1])] = {
+            run.reports[std::stoi((*found)[1])] = {
                 .seconds = std::stod((*found)[2]), .aborted = std::stoi((*found)[3]), .message = (*found)[4]};
         for (const auto* wrong : {"after a failure", "says something else", "another kind", "wrong:"})
             EXPECT_THAT(run.all, Not(HasSubstr(wrong)));
@@ -63,27 +63,27 @@ TEST_P(NcclSteps, NothingScripted) {
 TEST_P(NcclSteps, OneThatDoesNotComeIsNamedByAllThatWait) {
     const auto run = outcome_of("sleeps");
     for (const int rank : {0, 2, 3}) {
-        ASSERT_TRUE(run.told.contains(rank)) << rank << '\n' << run.all;
-        const auto& told = run.told.at(rank);
-        EXPECT_THAT(told.message, HasSubstr("allreduce number 9 waited"));
-        EXPECT_THAT(told.message,
+        ASSERT_TRUE(run.reports.contains(rank)) << rank << '\n' << run.all;
+        const auto& reported = run.reports.at(rank);
+        EXPECT_THAT(reported.message, HasSubstr("allreduce number 9 waited"));
+        EXPECT_THAT(reported.message,
                     HasSubstr("rank 1 (in no operation; its last one was number 8, allreduce)"));
-        EXPECT_THAT(told.message, Not(HasSubstr("did not return")));
-        EXPECT_GE(told.seconds, 1.9);
-        EXPECT_LT(told.seconds, 10.0);
-        EXPECT_EQ(told.aborted, 1);
+        EXPECT_THAT(reported.message, Not(HasSubstr("did not return")));
+        EXPECT_GE(reported.seconds, 1.9);
+        EXPECT_LT(reported.seconds, 10.0);
+        EXPECT_EQ(reported.aborted, 1);
         EXPECT_THAT(run.all, HasSubstr("<" + std::to_string(rank) + "> timeout"));
     }
 }
 
 TEST_P(NcclSteps, OneThatComesLateIsTold) {
     const auto run = outcome_of("late");
-    ASSERT_TRUE(run.told.contains(0)) << run.all;
-    EXPECT_THAT(run.told.at(0).message, HasSubstr("rank 1 ("));
-    ASSERT_TRUE(run.told.contains(1)) << run.all;
-    EXPECT_THAT(run.told.at(1).message,
+    ASSERT_TRUE(run.reports.contains(0)) << run.all;
+    EXPECT_THAT(run.reports.at(0).message, HasSubstr("rank 1 ("));
+    ASSERT_TRUE(run.reports.contains(1)) << run.all;
+    EXPECT_THAT(run.reports.at(1).message,
                 HasSubstr("this rank, 1, came when the others had given up waiting for it"));
-    EXPECT_LT(run.told.at(1).seconds, 1.9) << "before its own deadline of 2 s";
+    EXPECT_LT(run.reports.at(1).seconds, 1.9) << "before its own deadline of 2 s";
 }
 
 // Without a deadline: who is not told waits for ever.
@@ -91,11 +91,12 @@ TEST_P(NcclSteps, AnErrorOfOneRankIsNamedByAll) {
     for (const std::string kind : {"async", "gpu"}) {
         const auto run = outcome_of(kind, "0");
         for (int rank = 0; rank < ranks; ++rank) {
-            ASSERT_TRUE(run.told.contains(rank)) << kind << ' ' << rank << '\n' << run.all;
-            EXPECT_THAT(run.told.at(rank).message, HasSubstr("allreduce number 9: NCCL failed on rank 1 ("));
+            ASSERT_TRUE(run.reports.contains(rank)) << kind << ' ' << rank << '\n' << run.all;
+            EXPECT_THAT(run.reports.at(rank).message,
+                        HasSubstr("allreduce number 9: NCCL failed on rank 1 ("));
             EXPECT_THAT(run.all, HasSubstr("<" + std::to_string(rank) + "> nccl"));
         }
-        EXPECT_THAT(run.told.at(1).message,
+        EXPECT_THAT(run.reports.at(1).message,
                     HasSubstr(kind == "async" ? "as the script says" : "illegal memory access"));
     }
 }
@@ -105,14 +106,14 @@ TEST_P(NcclSteps, AnErrorOfOneRankIsNamedByAll) {
 TEST_P(NcclSteps, ARankThatCannotRecordIsNamedByAllAtOnce) {
     const auto run = outcome_of("graph", "0");
     for (int rank = 0; rank < ranks; ++rank) {
-        ASSERT_TRUE(run.told.contains(rank)) << rank << '\n' << run.all;
-        const auto& told = run.told.at(rank);
-        EXPECT_THAT(told.message, HasSubstr(": NCCL failed on rank 1 ("));
-        EXPECT_THAT(told.message, Not(HasSubstr("did not return")));
-        EXPECT_LT(told.seconds, 5.0);
-        EXPECT_EQ(told.aborted, 1);
+        ASSERT_TRUE(run.reports.contains(rank)) << rank << '\n' << run.all;
+        const auto& reported = run.reports.at(rank);
+        EXPECT_THAT(reported.message, HasSubstr(": NCCL failed on rank 1 ("));
+        EXPECT_THAT(reported.message, Not(HasSubstr("did not return")));
+        EXPECT_LT(reported.seconds, 5.0);
+        EXPECT_EQ(reported.aborted, 1);
     }
-    EXPECT_THAT(run.told.at(1).message, HasSubstr("as the script says"));
+    EXPECT_THAT(run.reports.at(1).message, HasSubstr("as the script says"));
 }
 
 INSTANTIATE_TEST_SUITE_P(WhatTheCallerDoes, NcclSteps, testing::Values("run", "fetch", "parameters"),

@@ -81,9 +81,9 @@ TEST_F(ClientTest, AsyncStepsBeginWithNearlyAllOfTheTrainersOwn) {
             client.end_step();
             for (int server = 0; server < 2; ++server) {
                 const auto values = client.dense_values(server);
-                auto& here = known[static_cast<std::size_t>(server)];
-                if (!values.empty()) here = static_cast<int>(values[0]);
-                max_lacked = std::max(max_lacked, steps - here);
+                auto& applied = known[static_cast<std::size_t>(server)];
+                if (!values.empty()) applied = static_cast<int>(values[0]);
+                max_lacked = std::max(max_lacked, steps - applied);
             }
             client.drop_dense_values();
         }
@@ -302,8 +302,8 @@ TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
     auto& client = start(ServerMode::async, 2);
     std::vector<float> one(1);
     const auto on_first = ids_on(0, 2, 1);
-    const auto asked = client.ask_rows(std::vector<WantedRows>{{0, on_first}}).front();
-    const auto request = asked.parts.at(0).at(0).request;
+    const auto row_request = client.ask_rows(std::vector<WantedRows>{{0, on_first}}).front();
+    const auto request = row_request.parts.at(0).at(0).request;
     const auto refusal = [&](int server, MessageKind kind, std::uint64_t of) {
         MessageWriter writer(*transports_[static_cast<std::size_t>(server)], {.kind = kind, .request = of});
         if (kind == MessageKind::values) writer.add_values(0, 1, 1)[0] = 7;
@@ -320,7 +320,7 @@ TEST_F(ClientTest, RefusesAnswersThatItDidNotAskFor) {
     EXPECT_EQ(refusal(0, MessageKind::values, request), "");
     EXPECT_EQ(refusal(0, MessageKind::values, request),
               fmt::format("server 0 answers the 'pull' of request {} twice", request));
-    client.take_rows(asked, one);
+    client.take_rows(row_request, one);
     EXPECT_THAT(one, ElementsAre(7));
 }
 

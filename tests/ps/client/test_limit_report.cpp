@@ -37,15 +37,15 @@ class Reports : public ChannelTest {
 
     void play() override {
         for (int server = 0; server < trainer(); ++server)
-            while (const auto asked = header_got(server)) {
+            while (const auto header = header_got(server)) {
                 ++rounds_.at(static_cast<std::size_t>(server));
-                if (asked->steps != 0) turns_.push_back(static_cast<ReportLock>(asked->steps));
+                if (header->steps != 0) turns_.push_back(static_cast<ReportLock>(header->steps));
                 if (before_answer_) before_answer_();
-                tell(server, MessageKind::sized, asked->request);
+                send_size(server, MessageKind::sized, header->request);
             }
     }
 
-    void tell(int server, MessageKind kind, std::uint64_t request) {
+    void send_size(int server, MessageKind kind, std::uint64_t request) {
         const auto& [rows, evicted] = tables_.at(static_cast<std::size_t>(server));
         auto writer = answer_of(server, {.kind = kind, .request = request});
         writer.add_size(0, rows, evicted);
@@ -54,7 +54,7 @@ class Reports : public ChannelTest {
 
     /// An answer to something else, from which the trainer learns a size.
     void learn(int server) {
-        tell(server, MessageKind::applied, channel_->open(server, MessageKind::push));
+        send_size(server, MessageKind::applied, channel_->open(server, MessageKind::push));
         channel_->progress();
     }
 

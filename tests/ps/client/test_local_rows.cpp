@@ -58,8 +58,8 @@ TEST_P(WithEachOptimizer, UpdatesAreThoseOfATable) {
             Floats expected(ids.size() * width);
             table.pull(ids, expected);
             const auto found = rows.find(ids);
-            const auto asked = rows.ask(found);
-            rows.renew(asked, Floats(asked.size() * width, 0.5F));
+            const auto requested = rows.ask(found);
+            rows.renew(requested, Floats(requested.size() * width, 0.5F));
             rows.keep_all();
             EXPECT_EQ(read(rows, ids, width), expected);
             table.push({.ids = ids, .gradients = gradients}, {.step = number});
@@ -91,9 +91,9 @@ TEST_P(WithEachOptimizer, GoOnFromStatesThatWereSaved) {
     again.restore(rows.states());
     EXPECT_EQ(again.states().ids, rows.states().ids);
     EXPECT_EQ(again.states().values, rows.states().values);
-    const auto asked = again.ask(again.find(Ids{5, -1, 9, 7}));
-    EXPECT_EQ(LocalRows::ids_of(asked), (Ids{5, -1, 9, 7}));
-    again.renew(asked, read(rows, {5, -1, 9, 7}, width));
+    const auto requested = again.ask(again.find(Ids{5, -1, 9, 7}));
+    EXPECT_EQ(LocalRows::ids_of(requested), (Ids{5, -1, 9, 7}));
+    again.renew(requested, read(rows, {5, -1, 9, 7}, width));
     for (auto* const both : {&rows, &again}) {
         both->add_gradients(both->find(Ids{9, 5, 7}), Floats{0.25, 1, 2, -3, 4, 5});
         both->update(rate, 4);
@@ -110,16 +110,16 @@ TEST_P(WithEachOptimizer, GoOnFromStatesThatWereSaved) {
 /// The servers' bits, which the difference from what was sent would only be near.
 TEST(LocalRows, ThatHaveNothingToSendAreThoseOfTheServers) {
     LocalRows rows(1, Sgd{1}, NoDecay{});
-    const auto asked = rows.ask(rows.find(Ids{5}));
-    rows.renew(asked, Floats{1e8F});
-    rows.renew(asked, Floats{0.1F});
+    const auto requested = rows.ask(rows.find(Ids{5}));
+    rows.renew(requested, Floats{1e8F});
+    rows.renew(requested, Floats{0.1F});
     EXPECT_THAT(read(rows, {5}), ElementsAre(0.1F));
 }
 
 TEST(LocalRows, SendTheirFractionOfWhatWasChangedOnce) {
     LocalRows rows(1, Sgd{1}, NoDecay{});
-    const auto asked = rows.ask(rows.find(Ids{5, 6, 7}));
-    rows.renew(asked, Floats{10, 20, 30});
+    const auto requested = rows.ask(rows.find(Ids{5, 6, 7}));
+    rows.renew(requested, Floats{10, 20, 30});
     step(rows, {5, 7, 5}, {8, 16, 24});
     step(rows, {5}, {8});
     Floats changes;

@@ -19,12 +19,12 @@ using tests::message_of;
 
 using Ids = std::vector<std::int64_t>;
 
-std::vector<std::vector<float>> take_all(Client& client, const std::vector<Client::RowRequest>& asked,
+std::vector<std::vector<float>> take_all(Client& client, const std::vector<Client::RowRequest>& requests,
                                          const std::vector<WantedRows>& wanted) {
     std::vector<std::vector<float>> rows;
-    for (auto i = asked.size(); i-- > 0;) {  // in whatever order
+    for (auto i = requests.size(); i-- > 0;) {  // in whatever order
         rows.emplace_back(wanted[i].ids.size(), 77);
-        client.take_rows(asked[i], rows.back());
+        client.take_rows(requests[i], rows.back());
     }
     return {rows.rbegin(), rows.rend()};
 }
@@ -132,24 +132,24 @@ TEST_F(Pulls, WhatIsDroppedGoesAsItComes) {
         return message_of<MessageError>([&] { client.progress(); });
     };
     for (const bool comes_first : {false, true}) {
-        const auto asked = client.ask_rows(wanted);
-        const auto request = asked[0].parts[0][0].request;
-        EXPECT_EQ(request, asked[1].parts[0][0].request);
+        const auto requests = client.ask_rows(wanted);
+        const auto request = requests[0].parts[0][0].request;
+        EXPECT_EQ(request, requests[1].parts[0][0].request);
         are_held_up_ = !comes_first;
         client.progress();
-        client.drop_rows(asked[1]);
+        client.drop_rows(requests[1]);
         are_held_up_ = false;
         std::vector<float> rows(2);
-        client.take_rows(asked[0], rows);
+        client.take_rows(requests[0], rows);
         EXPECT_THAT(rows, ElementsAre(-1, -2));
         EXPECT_THAT(refusal(request), testing::HasSubstr("which it was not asked"));
     }
     are_held_up_ = true;
-    const auto asked = client.ask_rows(wanted);
-    for (const auto& each : asked) client.drop_rows(each);
+    const auto requests = client.ask_rows(wanted);
+    for (const auto& each : requests) client.drop_rows(each);
     are_held_up_ = false;
     client.progress();
-    EXPECT_THAT(refusal(asked[0].parts[0][0].request), testing::HasSubstr("which it was not asked"));
+    EXPECT_THAT(refusal(requests[0].parts[0][0].request), testing::HasSubstr("which it was not asked"));
     EXPECT_THAT(ClientTest::rows({1}), ElementsAre(-1));
     client.leave();
 }

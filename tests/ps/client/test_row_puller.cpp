@@ -52,13 +52,13 @@ class RowPulls : public ChannelTest {
             text +=
                 fmt::format(" {}:{}{}", section->table, fmt::join(ids, ","), section->reads_only ? "?" : "");
         }
-        asked_.push_back(text);
+        requests_.push_back(text);
         send(std::move(writer));
     }
 
-    std::vector<float> taken(const RowRequest& asked, std::size_t rows) {
+    std::vector<float> taken(const RowRequest& request, std::size_t rows) {
         std::vector<float> out(rows, 77);
-        puller_->take(asked, out);
+        puller_->take(request, out);
         return out;
     }
     std::vector<float> pulled(std::int64_t step, const WantedRows& wanted) {
@@ -66,7 +66,7 @@ class RowPulls : public ChannelTest {
     }
 
     bool do_answer_ = true;
-    std::vector<std::string> asked_;  ///< "SERVER TABLE:IDS ..." of each message
+    std::vector<std::string> requests_;  ///< "SERVER TABLE:IDS ..." of each message
     std::optional<TableShapes> shapes_;
     std::optional<RecentBatches> recent_;
     std::optional<RowPuller> puller_;
@@ -76,12 +76,12 @@ TEST_F(RowPulls, AskForEachIdOnceAndGiveItsRowToEach) {
     start_pulling(1);
     const Ids ids{5, 6, 5, 7, 6};
     EXPECT_THAT(pulled(0, {0, ids}), ElementsAre(50, 60, 50, 70, 60));
-    EXPECT_THAT(asked_, ElementsAre("0 0:5,6,7"));
+    EXPECT_THAT(requests_, ElementsAre("0 0:5,6,7"));
     EXPECT_NE(recent_->find(0, ids), nullptr);
     EXPECT_THAT(pulled(0, {0, Ids{5, 5, 6, 6}}), ElementsAre(50, 50, 60, 60)) << "repeated before another";
-    const auto messages = asked_.size();
+    const auto messages = requests_.size();
     EXPECT_THAT(pulled(0, {1, {}}), ElementsAre());
-    EXPECT_EQ(asked_.size(), messages) << "nothing is wanted";
+    EXPECT_EQ(requests_.size(), messages) << "nothing is wanted";
 }
 
 TEST_F(RowPulls, GoToTheServersOfTheirIdsInMessagesOfAFewRows) {
@@ -103,12 +103,12 @@ TEST_F(RowPulls, OfSeveralTablesShareAMessage) {
     auto& puller = start_pulling(1);
     const Ids first{1, 2}, second{2};
     const std::vector<WantedRows> wanted{{0, first}, {1, second, true}};
-    const auto asked = puller.ask(3, wanted);
-    EXPECT_FALSE(puller.have_come(asked[0]));
-    EXPECT_THAT(taken(asked[1], 1), ElementsAre(3200));
-    EXPECT_TRUE(puller.have_come(asked[0]));
-    EXPECT_THAT(taken(asked[0], 2), ElementsAre(3010, 3020));
-    EXPECT_THAT(asked_, ElementsAre("0 0:1,2 1:2?"));
+    const auto requests = puller.ask(3, wanted);
+    EXPECT_FALSE(puller.have_come(requests[0]));
+    EXPECT_THAT(taken(requests[1], 1), ElementsAre(3200));
+    EXPECT_TRUE(puller.have_come(requests[0]));
+    EXPECT_THAT(taken(requests[0], 2), ElementsAre(3010, 3020));
+    EXPECT_THAT(requests_, ElementsAre("0 0:1,2 1:2?"));
 }
 
 TEST_F(RowPulls, ForTheNextStepAreFoundThere) {
@@ -120,11 +120,11 @@ TEST_F(RowPulls, ForTheNextStepAreFoundThere) {
     EXPECT_THAT(pulled(5, {0, others}), ElementsAre(5020, 5010)) << "another batch";
     EXPECT_THAT(pulled(5, {1, ids}), ElementsAre(5100, 5200)) << "another table";
     EXPECT_THAT(pulled(5, {0, ids, true}), ElementsAre(5010, 5020)) << "what is evaluated is not trained";
-    const auto messages = asked_.size();
+    const auto messages = requests_.size();
     EXPECT_THAT(pulled(5, wanted), ElementsAre(5010, 5020));
-    EXPECT_EQ(asked_.size(), messages);
+    EXPECT_EQ(requests_.size(), messages);
     EXPECT_THAT(pulled(5, wanted), ElementsAre(5010, 5020)) << "they are taken once";
-    EXPECT_EQ(asked_.size(), messages + 1);
+    EXPECT_EQ(requests_.size(), messages + 1);
 }
 
 TEST_F(RowPulls, ThatAreTooOldAreDropped) {

@@ -19,7 +19,7 @@ class Saves : public ChannelTest {
   protected:
     ServerSaves& start_saving() { return saves_.emplace(start(ServerMode::sync, 2)); }
 
-    void say(int server, MessageKind kind, std::uint64_t request, const std::string& text = "") {
+    void send_answer(int server, MessageKind kind, std::uint64_t request, const std::string& text = "") {
         auto writer = answer_of(server, {.kind = kind, .request = request});
         writer.add_text(text);
         send(std::move(writer));
@@ -30,8 +30,8 @@ class Saves : public ChannelTest {
 
 TEST_F(Saves, BeginWithWhatTheServersHave) {
     auto& saves = start_saving();
-    say(1, MessageKind::saving, 2);
-    say(0, MessageKind::saving, 1);
+    send_answer(1, MessageKind::saving, 2);
+    send_answer(0, MessageKind::saving, 1);
     saves.begin(7, "somewhere");
     const auto message = got(1);
     const MessageReader reader(message->content.bytes());
@@ -40,10 +40,10 @@ TEST_F(Saves, BeginWithWhatTheServersHave) {
     EXPECT_EQ(reader.text(), "somewhere");
     EXPECT_TRUE(saves.are_any());
     EXPECT_FALSE(saves.are_done());
-    say(1, MessageKind::saved, 2, "second");
+    send_answer(1, MessageKind::saved, 2, "second");
     channel_->progress();
     EXPECT_FALSE(saves.are_done());
-    say(0, MessageKind::saved, 1, "first");
+    send_answer(0, MessageKind::saved, 1, "first");
     channel_->progress();
     EXPECT_TRUE(saves.are_done());
     EXPECT_THAT(saves.finish(), ElementsAre("first", "second"));
@@ -53,18 +53,19 @@ TEST_F(Saves, BeginWithWhatTheServersHave) {
 TEST_F(Saves, ThatAServerRefusesAreWaitedForAndGone) {
     auto& saves = start_saving();
     refuse(0, 1, "no");
-    say(1, MessageKind::saving, 2);
-    say(1, MessageKind::saved, 2, "second");
+    send_answer(1, MessageKind::saving, 2);
+    send_answer(1, MessageKind::saved, 2, "second");
     EXPECT_EQ(message_of<ServerError>([&] { saves.begin(7, "somewhere"); }), "parameter server 0: no");
     EXPECT_FALSE(saves.are_any());
-    say(1, MessageKind::saved, 2);
+    send_answer(1, MessageKind::saved, 2);
     EXPECT_EQ(message_of<MessageError>([&] { channel_->progress(); }),
               "server 1 answers request 2, which it was not asked");
 }
 
 TEST_F(Saves, ThatFailLaterNameTheFirstServer) {
     auto& saves = start_saving();
-    for (const int server : {0, 1}) say(server, MessageKind::saving, static_cast<std::uint64_t>(server) + 1);
+    for (const int server : {0, 1})
+        send_answer(server, MessageKind::saving, static_cast<std::uint64_t>(server) + 1);
     saves.begin(7, "somewhere");
     for (const int server : {1, 0})
         refuse(server, static_cast<std::uint64_t>(server) + 1, "the disk is full");

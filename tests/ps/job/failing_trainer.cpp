@@ -35,7 +35,7 @@ void body(const MpiSession& session) {
         train(ranks, transpiler);
 }
 
-int told(const MpiSession* session, const Error& error) {
+int report(const MpiSession* session, const Error& error) {
     fmt::print("<{}> {}\n", session != nullptr ? session->world().rank() : 2, error.what());
     std::fflush(stdout);
     return 1;
@@ -46,7 +46,7 @@ int handled() {
     try {
         body(session);
     } catch (const Error& error) {
-        return told(&session, error);
+        return report(&session, error);
     }
     return 0;
 }
@@ -65,7 +65,7 @@ int main(int, char** argv) {
     try {
         uncaught();
     } catch (const Error& error) {
-        return told(nullptr, error);
+        return report(nullptr, error);
     }
     return 0;
 }

@@ -43,11 +43,11 @@ State state_of_one_process(const Program& program, std::uint64_t seed, int steps
     return executor.state();
 }
 
-inline void expect_same_bits(const std::vector<float>& said, const std::vector<float>& expected, int servers,
-                             int trainers) {
-    ASSERT_EQ(said.size(), expected.size());
-    EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
-        << servers << " servers, " << trainers << " trainers: " << said[0] << " and " << expected[0];
+inline void expect_same_bits(const std::vector<float>& actual, const std::vector<float>& expected,
+                             int servers, int trainers) {
+    ASSERT_EQ(actual.size(), expected.size());
+    EXPECT_EQ(std::memcmp(actual.data(), expected.data(), actual.size() * sizeof(float)), 0)
+        << servers << " servers, " << trainers << " trainers: " << actual[0] << " and " << expected[0];
 }
 
 }  // namespace dtrain

@@ -84,13 +84,13 @@ class SavingServer {
     /// What it says in the end of a save in progress.
     std::string finish_save() {
         std::string answer;
-        while (!(answer = said()).starts_with("saved") && !answer.starts_with("failed"))
+        while (!(answer = next_answer()).starts_with("saved") && !answer.starts_with("failed"))
             server_->go_on_with_save();
         return answer;
     }
 
     /// The next answer but those to pushes: "saving", "saved INFO", "failed WHY"; "" when there is none.
-    std::string said() {
+    std::string next_answer() {
         while (const auto answer = transports_[1]->receive()) {
             const ps::MessageReader reader(answer->content.bytes());
             const auto kind = reader.header().kind;

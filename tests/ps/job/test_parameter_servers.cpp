@@ -84,7 +84,7 @@ void feed(Executor& executor, int number) {
 std::vector<float> answers(const Program& program, const State& state, const ExecutorOptions& options) {
     const auto name = logits_name(program);
     Executor executor(for_test(program, {name}), state, {}, options);
-    std::vector<float> said;
+    std::vector<float> logits;
     for (int number = 100; number < 104; ++number) {
         const auto ids = executor.feed<std::int64_t>("ids");
         for (std::size_t i = 0; i < ids.size(); ++i)
@@ -94,9 +94,9 @@ std::vector<float> answers(const Program& program, const State& state, const Exe
                               executor.feed<std::int64_t>("more").begin());
         executor.run();
         const auto values = executor.fetch(name);
-        said.insert(said.end(), values.begin(), values.end());
+        logits.insert(logits.end(), values.begin(), values.end());
     }
-    return said;
+    return logits;
 }
 
 std::vector<float> trained_by_one(TrainingSetup setup, int steps, int batches) {
@@ -138,27 +138,27 @@ std::vector<float> trained_with(int servers, const Job& job) {
     }
     if (job.steps_less > 0) {
         // Trainers that go on do not wait for the one that has left.
-        auto said = is_last ? std::vector<float>() : answers(trainer, state, options);
+        auto logits = is_last ? std::vector<float>() : answers(trainer, state, options);
         connection.leave();
-        return said;
+        return logits;
     }
     connection.finish();
     ranks.peers().barrier();
     connection.pull_parameters(state);
-    auto said = answers(trainer, state, options);
+    auto logits = answers(trainer, state, options);
     ranks.peers().barrier();
     connection.leave();
-    return said;
+    return logits;
 }
 
 void expect_the_bits_of_one(const TrainingSetup& setup, int message_rows = 0, bool prefetches = false) {
     for (int servers = 1; servers < test_world().size(); ++servers) {
         const ServerJobOptions options{.seed = seed, .threads = 1, .message_rows = message_rows};
-        const auto said =
+        const auto logits =
             trained_with(servers, {.setup = setup, .options = options, .prefetches = prefetches});
         const int trainers = test_world().size() - servers;
-        if (said.empty()) continue;
-        expect_same_bits(said, trained_by_one(setup, 6, trainers), servers, trainers);
+        if (logits.empty()) continue;
+        expect_same_bits(logits, trained_by_one(setup, 6, trainers), servers, trainers);
     }
 }
 
@@ -232,15 +232,15 @@ TEST(ParameterServers, OneTrainerOfGeoModeIsAlmostOneProcess) {
           .options = {.schedule = LearningRateSchedule{ExponentialDecay{0.1, 2, 0.5}},
                      .regularisation = L2Decay{1e-3}}}}) {
         for (const bool prefetches : {false, true}) {
-            const auto said =
+            const auto logits =
                 trained_with(servers, {.setup = setup,
                                        .options = {.mode = ServerMode::geo, .seed = seed, .threads = 1},
                                        .steps = 7,
                                        .prefetches = prefetches});
-            if (said.empty()) continue;
+            if (logits.empty()) continue;
             const auto expected = trained_by_one(setup, 7, 1);
-            ASSERT_EQ(said.size(), expected.size());
-            for (std::size_t i = 0; i < said.size(); ++i) EXPECT_NEAR(said[i], expected[i], 2e-5) << i;
+            ASSERT_EQ(logits.size(), expected.size());
+            for (std::size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], expected[i], 2e-5) << i;
         }
     }
 }
@@ -253,13 +253,13 @@ TEST(ParameterServers, ShorterNumbersOnTheWayTrainAlmostAsWell) {
         for (const auto mode : {ServerMode::sync, ServerMode::geo}) {
             const int servers = test_world().size() - 1;
             if (servers < 1) return;
-            const auto said =
+            const auto logits =
                 trained_with(servers, {.setup = {.optimizer = Sgd{0.1}},
                                        .options = {.mode = mode, .wire = wire, .seed = seed, .threads = 1}});
-            if (said.empty()) continue;
+            if (logits.empty()) continue;
             const auto expected = trained_by_one({.optimizer = Sgd{0.1}}, 6, 1);
-            for (std::size_t i = 0; i < said.size(); ++i) EXPECT_NEAR(said[i], expected[i], bound) << i;
-            EXPECT_NE(said, expected);
+            for (std::size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(logits[i], expected[i], bound) << i;
+            EXPECT_NE(logits, expected);
         }
 }
 
@@ -315,9 +315,9 @@ std::vector<float> trained_in_parts(int servers, int begin, int end, const std::
         EXPECT_TRUE(connection.is_saved());
         write_manifest();
     }
-    auto said = answers(trainer, state, {.threads = 1, .servers = connection.link()});
+    auto logits = answers(trainer, state, {.threads = 1, .servers = connection.link()});
     connection.leave();
-    return said;
+    return logits;
 }
 
 /// The same on all ranks; the first one's.
@@ -340,10 +340,10 @@ TEST(ParameterServers, AnyNumberOfThemGoesOnFromWhatWasSaved) {
             test_world().barrier();
             trained_in_parts(before, 0, 3, {}, saved, meanwhile);
             test_world().barrier();
-            const auto said =
+            const auto logits =
                 trained_in_parts(after, 3, 6, meanwhile == every_step ? saved / "2" : saved, {});
-            if (!said.empty()) {
-                EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
+            if (!logits.empty()) {
+                EXPECT_EQ(std::memcmp(logits.data(), expected.data(), logits.size() * sizeof(float)), 0)
                     << before << " servers, then " << after << "; steps meanwhile: " << meanwhile;
             }
             test_world().barrier();

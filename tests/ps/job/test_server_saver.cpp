@@ -24,14 +24,14 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 /// What "saved INFO" says.
-std::string info_of(const std::string& said) {
-    EXPECT_THAT(said, StartsWith("saved "));
-    return said.substr(said.find(' ') + 1);
+std::string info_of(const std::string& answer) {
+    EXPECT_THAT(answer, StartsWith("saved "));
+    return answer.substr(answer.find(' ') + 1);
 }
 
-void complete(const std::filesystem::path& folder, const std::string& said,
+void complete(const std::filesystem::path& folder, const std::string& answer,
               const std::vector<std::string>& needs = {}) {
-    const auto info = info_of(said);
+    const auto info = info_of(answer);
     write_manifest(folder, {&info, 1}, needs);
 }
 
@@ -54,16 +54,16 @@ TEST(SaveWhileMessagesCome, HasWhatWasThereWhenItBegan) {
         const auto then = content(server.server());
         std::filesystem::create_directories(busy);
         server.ask_to_save(to_text({.folder = busy}));
-        EXPECT_EQ(server.said(), "saving");
-        std::string said;
+        EXPECT_EQ(server.next_answer(), "saving");
+        std::string answer;
         int pushes = 0;
-        while (said.empty()) {
+        while (answer.empty()) {
             if (dice() % 3 == 0) server.push(dice), ++pushes;
             server.server().go_on_with_save();
-            said = server.said();
+            answer = server.next_answer();
         }
         EXPECT_GT(pushes, 0);
-        complete(busy, said);
+        complete(busy, answer);
         EXPECT_NE(content(server.server()), then);
         EXPECT_EQ(loaded(server.plan(), busy), then) << seed;
         EXPECT_EQ(loaded(server.plan(), quiet), then) << seed;
@@ -79,9 +79,9 @@ TEST(SaveWhileMessagesCome, OneAtATime) {
     server.push(30, dice);
     const auto request = to_text({.folder = folder.path()});
     server.ask_to_save(request);
-    EXPECT_EQ(server.said(), "saving");
+    EXPECT_EQ(server.next_answer(), "saving");
     server.ask_to_save(request);
-    EXPECT_EQ(server.said(), "failed a 'save' before the one in progress is complete");
+    EXPECT_EQ(server.next_answer(), "failed a 'save' before the one in progress is complete");
     EXPECT_THAT(server.finish_save(), StartsWith("saved "));
     EXPECT_FALSE(server.server().go_on_with_save());
     EXPECT_THAT(server.save({.folder = folder.path()}), StartsWith("saved "));
@@ -94,16 +94,16 @@ TEST(SaveWhileMessagesCome, TellsWhichFileCannotBeWritten) {
     server.push(30, dice);
     const std::string rows = "item.weight-0000-of-0001.rows", dense = "dense-0000-of-0001.h5";
     server.ask_to_save(to_text({.folder = folder / "nowhere"}));
-    EXPECT_THAT(server.said(), HasSubstr("cannot write " + (folder / "nowhere" / rows).string()));
+    EXPECT_THAT(server.next_answer(), HasSubstr("cannot write " + (folder / "nowhere" / rows).string()));
     server.ask_to_save("somewhere");
-    EXPECT_EQ(server.said(), "failed this is no order to save: 'somewhere'");
+    EXPECT_EQ(server.next_answer(), "failed this is no order to save: 'somewhere'");
 
     std::filesystem::create_directories(folder / "taken" / dense / "by a folder");
     EXPECT_THAT(server.save({.folder = folder / "taken"}), HasSubstr((folder / "taken" / dense).string()));
 
     std::filesystem::create_directory(folder / "lost");
     server.ask_to_save(to_text({.folder = folder / "lost"}));
-    EXPECT_EQ(server.said(), "saving");
+    EXPECT_EQ(server.next_answer(), "saving");
     std::filesystem::remove(folder / "lost" / rows);
     EXPECT_THAT(server.finish_save(), HasSubstr("cannot write " + (folder / "lost" / rows).string()));
 
@@ -130,7 +130,7 @@ TEST(SaveOfChanges, OnTopOfThoseBeforeIsWhatWasThereWhenItBegan) {
             server.push(number == 0 ? 60 : 1, dice);
             then.push_back(content(server.server()));
             server.ask_to_save(to_text(order));
-            EXPECT_EQ(server.said(), "saving");
+            EXPECT_EQ(server.next_answer(), "saving");
             server.push(1, dice);
             server.server().go_on_with_save();
             server.push(1, dice);
@@ -161,9 +161,9 @@ TEST(SaveOfChanges, HasAlsoThoseOfASaveThatWasNotCompleted) {
     SavingServer server;
     server.push(30, dice);
     const auto ask = [&](const std::string& name, std::optional<std::string> since) {
-        const auto said = server.save({.folder = folder / name, .since = since, .changes_follow = true});
+        const auto answer = server.save({.folder = folder / name, .since = since, .changes_follow = true});
         server.push(3, dice);
-        return said;
+        return answer;
     };
     EXPECT_THAT(ask("early", "nothing"),
                 HasSubstr("what changed since 'nothing' is not known here, nor since any other save"));
@@ -330,7 +330,7 @@ TEST(SaveOfChanges, NumbersThatNoServerHasAreRefused) {
     const TemporaryFolder folder;
     SavingServer server;
     const auto info = nlohmann::json::parse(info_of(server.save({.folder = folder / "a"})));
-    const auto said_of = [&](const char* where, std::int64_t number) {
+    const auto refusal_with = [&](const char* where, std::int64_t number) {
         auto changed = info;
         changed.at(nlohmann::json::json_pointer(where)) = number;
         const auto text = changed.dump();
@@ -338,12 +338,12 @@ TEST(SaveOfChanges, NumbersThatNoServerHasAreRefused) {
         return refusal(server, folder / "a");
     };
     for (const auto number : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
-        EXPECT_THAT(said_of("/steps", number),
+        EXPECT_THAT(refusal_with("/steps", number),
                     HasSubstr(fmt::format("its servers have made {} steps, which no server can", number)));
-        EXPECT_THAT(said_of("/dense/tensors/0/first", number),
+        EXPECT_THAT(refusal_with("/dense/tensors/0/first", number),
                     HasSubstr(fmt::format("cannot begin with element {}", number)));
     }
-    EXPECT_EQ(said_of("/steps", 5), "");
+    EXPECT_EQ(refusal_with("/steps", 5), "");
 }
 
 }  // namespace

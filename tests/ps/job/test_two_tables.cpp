@@ -86,14 +86,14 @@ void feed_all(Executor& executor, int number) {
 std::vector<float> answers_of(const Program& program, const State& state, const ExecutorOptions& options) {
     const auto name = logits_name(program);
     Executor executor(for_test(program, {name}), state, {}, options);
-    std::vector<float> said;
+    std::vector<float> logits;
     for (int number = 100; number < 106; ++number) {
         feed_ids(executor, number);
         executor.run();
         const auto values = executor.fetch(name);
-        said.insert(said.end(), values.begin(), values.end());
+        logits.insert(logits.end(), values.begin(), values.end());
     }
-    return said;
+    return logits;
 }
 
 std::vector<float> trained_by_one(const Optimizer& optimizer, int steps, int batches) {
@@ -158,18 +158,18 @@ std::vector<float> trained_with(const Communicator& world, int servers, const Pa
     ranks.peers().barrier();
     if (!part.save.empty() && !part.saves_changes && ranks.number() == 0) connection.save(part.save);
     connection.pull_parameters(state);
-    auto said = answers_of(trainer, state, options);
+    auto logits = answers_of(trainer, state, options);
     ranks.peers().barrier();
     connection.leave();
-    return said;
+    return logits;
 }
 
 void expect_the_bits_of_two_tables(const Part& part) {
     for (int servers = 1; servers < test_world().size(); ++servers) {
-        const auto said = trained_with(test_world(), servers, part);
+        const auto logits = trained_with(test_world(), servers, part);
         const int trainers = test_world().size() - servers;
-        if (said.empty()) continue;
-        expect_same_bits(said, trained_by_one(part.optimizer, part.end, trainers), servers, trainers);
+        if (logits.empty()) continue;
+        expect_same_bits(logits, trained_by_one(part.optimizer, part.end, trainers), servers, trainers);
     }
 }
 
@@ -215,10 +215,10 @@ TEST(TwoTables, AnyNumberOfServersGoesOnFromWhatWasSaved) {
             test_world().barrier();
             with_one_trainer(before, {.end = 3, .save = saved, .saves_changes = saves_changes});
             test_world().barrier();
-            const auto said =
+            const auto logits =
                 with_one_trainer(after, {.begin = 3, .load = saves_changes ? saved / "2" : saved});
-            if (!said.empty()) {
-                EXPECT_EQ(std::memcmp(said.data(), expected.data(), said.size() * sizeof(float)), 0)
+            if (!logits.empty()) {
+                EXPECT_EQ(std::memcmp(logits.data(), expected.data(), logits.size() * sizeof(float)), 0)
                     << before << " servers, then " << after << "; changes: " << saves_changes;
             }
             test_world().barrier();

@@ -42,8 +42,8 @@ TEST(LogHistogram, IsOffByASixteenthAtMost) {
     for (const auto value : values) {
         LogHistogram times;
         times.add(nanoseconds(value));
-        const auto said = static_cast<double>(times.quantile(0.5).count());
-        EXPECT_LE(std::abs(said - static_cast<double>(value)), static_cast<double>(value) / 16) << value;
+        const auto median = static_cast<double>(times.quantile(0.5).count());
+        EXPECT_LE(std::abs(median - static_cast<double>(value)), static_cast<double>(value) / 16) << value;
     }
 }
 

@@ -64,34 +64,34 @@ TEST(ServerMetrics, TellWhatCameSinceTheLastTime) {
     for (int id = 0; id < 3; ++id) busy.push(id);
     busy.pull(3, 7);
     const auto first = metrics_of(busy.server(), 4, {}, 2);
-    auto said = json::parse(json_line(first, 1e9));
-    EXPECT_EQ(said["server"], 4);
-    EXPECT_EQ(said["time"], 1e9);
-    EXPECT_EQ(said["steps"], 3);
-    EXPECT_EQ(said["table_threads"], 3);
-    EXPECT_EQ(said["dense_bytes"], 16);  // the bias and the weight of its program
-    EXPECT_EQ(said["pulls"], 1);
-    EXPECT_EQ(said["pushes"], 3);
-    EXPECT_EQ(said["keys_pulled_per_second"], 3.5);
-    EXPECT_EQ(said["keys_pushed_per_second"], 1.5);
-    EXPECT_EQ(said["pull_seconds"]["count"], 1);
-    EXPECT_EQ(said["push_seconds"]["count"], 3);
-    EXPECT_GT(said["push_seconds"]["p50"], 0);
-    EXPECT_GE(said["push_seconds"]["p99"], said["push_seconds"]["p50"]);
-    EXPECT_EQ(said["tables"][0]["name"], "t");
-    EXPECT_EQ(said["tables"][0]["rows"], 4);
-    EXPECT_EQ(said["tables"][0]["inserted"], 4);
-    EXPECT_GT(said["tables"][0]["bytes"], 0);
+    auto metrics = json::parse(json_line(first, 1e9));
+    EXPECT_EQ(metrics["server"], 4);
+    EXPECT_EQ(metrics["time"], 1e9);
+    EXPECT_EQ(metrics["steps"], 3);
+    EXPECT_EQ(metrics["table_threads"], 3);
+    EXPECT_EQ(metrics["dense_bytes"], 16);  // the bias and the weight of its program
+    EXPECT_EQ(metrics["pulls"], 1);
+    EXPECT_EQ(metrics["pushes"], 3);
+    EXPECT_EQ(metrics["keys_pulled_per_second"], 3.5);
+    EXPECT_EQ(metrics["keys_pushed_per_second"], 1.5);
+    EXPECT_EQ(metrics["pull_seconds"]["count"], 1);
+    EXPECT_EQ(metrics["push_seconds"]["count"], 3);
+    EXPECT_GT(metrics["push_seconds"]["p50"], 0);
+    EXPECT_GE(metrics["push_seconds"]["p99"], metrics["push_seconds"]["p50"]);
+    EXPECT_EQ(metrics["tables"][0]["name"], "t");
+    EXPECT_EQ(metrics["tables"][0]["rows"], 4);
+    EXPECT_EQ(metrics["tables"][0]["inserted"], 4);
+    EXPECT_GT(metrics["tables"][0]["bytes"], 0);
 
     const auto before = busy.server().counts();
     busy.pull(4, 2);  // of a step that is not there
     busy.push(5);
-    said = json::parse(json_line(metrics_of(busy.server(), 4, before, 1), 1e9));
-    EXPECT_EQ(said["keys_pulled"], 9);
-    EXPECT_EQ(said["keys_pulled_per_second"], 2);
-    EXPECT_EQ(said["pull_seconds"]["count"], 1);
-    EXPECT_EQ(said["waiting_pulls"], 0);
-    EXPECT_EQ(said["most_waiting_pulls"], 1);
+    metrics = json::parse(json_line(metrics_of(busy.server(), 4, before, 1), 1e9));
+    EXPECT_EQ(metrics["keys_pulled"], 9);
+    EXPECT_EQ(metrics["keys_pulled_per_second"], 2);
+    EXPECT_EQ(metrics["pull_seconds"]["count"], 1);
+    EXPECT_EQ(metrics["waiting_pulls"], 0);
+    EXPECT_EQ(metrics["most_waiting_pulls"], 1);
     EXPECT_EQ(busy.server().counts().answers.count(), 2U);
 }
 
@@ -168,9 +168,9 @@ TEST(MetricsOutput, AFolderThatGoesAwayEndsNothing) {
     testing::internal::CaptureStderr();
     files.write(busy.server());
     files.write(busy.server());
-    const auto said = testing::internal::GetCapturedStderr();
-    EXPECT_THAT(said, HasSubstr("dtrain: parameter server 0 cannot write its metrics: "));
-    EXPECT_EQ(std::ranges::count(said, '\n'), 1);
+    const auto errors = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(errors, HasSubstr("dtrain: parameter server 0 cannot write its metrics: "));
+    EXPECT_EQ(std::ranges::count(errors, '\n'), 1);
 }
 
 TEST(MetricsOutput, IsServedBehindThePortOfTheFirstServer) {

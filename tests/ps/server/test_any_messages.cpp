@@ -129,14 +129,14 @@ class AnyMessages : public testing::TestWithParam<ServerMode> {
         forget_answers();
         give(good_trainer, push(1));
         give(good_trainer, pull(0));
-        std::string said;
+        std::string answers;
         while (const auto answer = transports_[good_trainer]->receive()) {
             const MessageReader reader(answer->content.bytes());
-            said += to_string(reader.header().kind);
-            if (reader.header().kind == MessageKind::failed) said += " " + std::string(reader.text());
-            said += ";";
+            answers += to_string(reader.header().kind);
+            if (reader.header().kind == MessageKind::failed) answers += " " + std::string(reader.text());
+            answers += ";";
         }
-        EXPECT_THAT(said, HasSubstr("values;"));
+        EXPECT_THAT(answers, HasSubstr("values;"));
     }
 
     bool one_in(std::uint64_t times) { return random_() % times == 0; }

@@ -111,24 +111,24 @@ TEST_F(DenseOnAGpu, SchedulesCountTheStepsOfAPush) {
 }
 
 TEST_F(DenseOnAGpu, HasTheValuesOfTheCpu) {
-    auto here = one_layer(Device::cpu());
-    auto there = one_layer(Device::gpu(0));
-    EXPECT_EQ(here.device(), "CPU");
-    EXPECT_THAT(there.device(), testing::StartsWith("GPU 0, "));
-    EXPECT_EQ(there.state_bytes(), here.state_bytes());
-    ASSERT_EQ(there.size(), floats);
-    EXPECT_EQ(values_of(there), values_of(here)) << "before the first update";
+    auto on_cpu = one_layer(Device::cpu());
+    auto on_gpu = one_layer(Device::gpu(0));
+    EXPECT_EQ(on_cpu.device(), "CPU");
+    EXPECT_THAT(on_gpu.device(), testing::StartsWith("GPU 0, "));
+    EXPECT_EQ(on_gpu.state_bytes(), on_cpu.state_bytes());
+    ASSERT_EQ(on_gpu.size(), floats);
+    EXPECT_EQ(values_of(on_gpu), values_of(on_cpu)) << "before the first update";
     for (int step = 0; step < 10; ++step) {
-        push(here, step);
-        push(there, step);
-        const auto expected = values_of(here);
-        const auto values = values_of(there);
+        push(on_cpu, step);
+        push(on_gpu, step);
+        const auto expected = values_of(on_cpu);
+        const auto values = values_of(on_gpu);
         for (std::size_t i = 0; i < floats; ++i)
             ASSERT_NEAR(values[i], expected[i], 5e-5) << step << ' ' << i;
         std::vector<float> part(50);
-        there.read(6375, part);
+        on_gpu.read(6375, part);
         EXPECT_EQ(part, std::vector<float>(values.begin() + 6375, values.begin() + 6425));
-        EXPECT_NEAR(there.number("learning_rate"), here.number("learning_rate"), 1e-7);
+        EXPECT_NEAR(on_gpu.number("learning_rate"), on_cpu.number("learning_rate"), 1e-7);
     }
 }
 
@@ -137,35 +137,35 @@ TEST_F(DenseOnAGpu, CopiesGradientsOnceAndValuesWhenTheyAreRead) {
     push(dense, 0);
     values_of(dense);
 
-    auto told = copied(dense, [&] { push(dense, 1); });
-    EXPECT_EQ(told.up.count, 1U);
-    EXPECT_EQ(told.up.bytes, sources * floats * sizeof(float));
-    EXPECT_EQ(told.down.count, 0U) << "nobody has read";
+    auto copies = copied(dense, [&] { push(dense, 1); });
+    EXPECT_EQ(copies.up.count, 1U);
+    EXPECT_EQ(copies.up.bytes, sources * floats * sizeof(float));
+    EXPECT_EQ(copies.down.count, 0U) << "nobody has read";
 
-    told = copied(dense, [&] {
+    copies = copied(dense, [&] {
         values_of(dense);
         values_of(dense);
         std::vector<float> part(7);
         dense.read(100, part);
     });
-    EXPECT_EQ(told.up.count, 0U);
-    EXPECT_EQ(told.down.count, 1U);
-    EXPECT_EQ(told.down.bytes, floats * sizeof(float)) << "without what Adam keeps";
+    EXPECT_EQ(copies.up.count, 0U);
+    EXPECT_EQ(copies.down.count, 1U);
+    EXPECT_EQ(copies.down.bytes, floats * sizeof(float)) << "without what Adam keeps";
 
-    told = copied(dense, [&] {
+    copies = copied(dense, [&] {
         for (int step = 2; step < 5; ++step) push(dense, step);
         values_of(dense);
     });
-    EXPECT_EQ(told.up.bytes, 3 * sources * floats * sizeof(float));
-    EXPECT_EQ(told.down.bytes, floats * sizeof(float));
+    EXPECT_EQ(copies.up.bytes, 3 * sources * floats * sizeof(float));
+    EXPECT_EQ(copies.down.bytes, floats * sizeof(float));
 }
 
 TEST_F(DenseOnAGpu, IsNotCopiedThereAgainAfterASave) {
     auto dense = one_layer(Device::gpu(0));
     push(dense, 0);
     (void)to_checkpoint(dense.state());
-    const auto told = copied(dense, [&] { push(dense, 1); });
-    EXPECT_EQ(told.up.bytes, sources * floats * sizeof(float));
+    const auto copies = copied(dense, [&] { push(dense, 1); });
+    EXPECT_EQ(copies.up.bytes, sources * floats * sizeof(float));
 }
 
 TEST_F(DenseOnAGpu, ShowsWhatWasSet) {

@@ -36,7 +36,7 @@ class FailingDisk : public testing::Test {
             auto join = message(rank, {.kind = MessageKind::join});
             join.add_text("");
             send(std::move(join));
-            EXPECT_EQ(said(rank), "accept of 0");
+            EXPECT_EQ(next_answer(rank), "accept of 0");
         }
     }
 
@@ -50,7 +50,7 @@ class FailingDisk : public testing::Test {
     void push(int rank) { send(message(rank, {.kind = MessageKind::push, .steps = 1})); }
 
     /// "KIND of REQUEST", and the text of failures; "" when nothing has come.
-    std::string said(int rank) {
+    std::string next_answer(int rank) {
         const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         const MessageReader reader(answer->content.bytes());
@@ -70,15 +70,15 @@ TEST_F(FailingDisk, ADayThatFailsIsToldToWhoBeginsIt) {
     day.add_day(3, true);
     send(std::move(day));
     push(1);
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     {
         const tests::SmallFiles disk(20'000);
         push(2);
     }
-    const auto told = said(1);
-    EXPECT_THAT(told, StartsWith("failed of 7: rows of a sparse table cannot be written to disk"));
-    EXPECT_THAT(told, HasSubstr("File too large"));
-    EXPECT_EQ(said(2), "");
+    const auto answer = next_answer(1);
+    EXPECT_THAT(answer, StartsWith("failed of 7: rows of a sparse table cannot be written to disk"));
+    EXPECT_THAT(answer, HasSubstr("File too large"));
+    EXPECT_EQ(next_answer(2), "");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class ServerTest : public testing::Test {
         server_.emplace(options, two_zeros(mode == ServerMode::sync ? trainers : 1, adjust_),
                         std::move(tables), *transports_[0]);
         for (int rank = 1; rank <= trainers; ++rank) join(rank);
-        for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(said(rank), "accept 0");
+        for (int rank = 1; rank <= trainers; ++rank) EXPECT_EQ(next_answer(rank), "accept 0");
     }
 
     void give() {
@@ -107,7 +107,7 @@ class ServerTest : public testing::Test {
     }
 
     /// "KIND" and what the message says of the table: "ROWS" or "ROWS-EVICTED".
-    std::string said_of_sizes(int rank) {
+    std::string next_sizes(int rank) {
         const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         MessageReader reader(answer->content.bytes());
@@ -125,7 +125,7 @@ class ServerTest : public testing::Test {
     void leave(int rank) { send(message(rank, {.kind = MessageKind::leave})); }
 
     /// "values DENSE ROW", "accept STEP", "failed TEXT" ...; "" when nothing has come.
-    std::string said(int rank) {
+    std::string next_answer(int rank) {
         const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         MessageReader reader(answer->content.bytes());
@@ -149,12 +149,12 @@ TEST_F(ServerTest, SyncWaitsForTheStepsOfAll) {
     start(ServerMode::sync);
     push(1, 1);
     pull(1, 1);
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     EXPECT_THAT(server_->missing_trainers(), ElementsAre(1));
     pull(2, 0);
-    EXPECT_EQ(said(2), "values 0 0");
+    EXPECT_EQ(next_answer(2), "values 0 0");
     push(2, 10);
-    EXPECT_EQ(said(1), "values -11 -11");
+    EXPECT_EQ(next_answer(1), "values -11 -11");
     EXPECT_EQ(server_->steps(), 1);
     EXPECT_THAT(server_->missing_trainers(), ElementsAre());
 }
@@ -162,60 +162,60 @@ TEST_F(ServerTest, SyncWaitsForTheStepsOfAll) {
 TEST_F(ServerTest, AnAnswerThatIsTooLongIsRefusedAndHoldsUpNobodyElse) {
     transports_ = comm::local_transports(5, 1400);
     start(ServerMode::sync, 0, 2, {});
-    auto asked = message(1, {.kind = MessageKind::pull, .step = 1});
-    for (int i = 0; i < 40; ++i) asked.ask_dense(0, 2);  // 32 bytes each, and 40 with the values
-    send(std::move(asked));
-    EXPECT_EQ(said(1), "");
+    auto request = message(1, {.kind = MessageKind::pull, .step = 1});
+    for (int i = 0; i < 40; ++i) request.ask_dense(0, 2);  // 32 bytes each, and 40 with the values
+    send(std::move(request));
+    EXPECT_EQ(next_answer(1), "");
     push(1, 1);
     push(2, 1);  // its message makes the answer due
-    EXPECT_EQ(said(1),
+    EXPECT_EQ(next_answer(1),
               "failed a 'values' for rank 1 has 1632 bytes, and one message has 1400 at most: use more "
               "servers, a smaller batch, or a shorter wire ([servers] wire = \"bfloat16\")");
-    EXPECT_EQ(said(2), "");
+    EXPECT_EQ(next_answer(2), "");
     pull(2, 1);
-    EXPECT_EQ(said(2), "values -2 -2");
+    EXPECT_EQ(next_answer(2), "values -2 -2");
 }
 
 TEST_F(ServerTest, TellsTheSizesOfTablesThatHaveALimit) {
     start(ServerMode::async, 0, 2,
           {.dict_size = 9, .statistics = RowStatistics{.decay = 1, .least_score = 0.15}});
     pull(1, 0);  // asks for dense parameters, too
-    EXPECT_EQ(said_of_sizes(1), "values 1 1-0");
+    EXPECT_EQ(next_sizes(1), "values 1 1-0");
     push_shown(1, 1, 0, 6);
-    EXPECT_EQ(said_of_sizes(1), "applied 2-0");
+    EXPECT_EQ(next_sizes(1), "applied 2-0");
     push_shown(2, 9, 0, 7);
-    EXPECT_EQ(said_of_sizes(2), "applied 3-0");
+    EXPECT_EQ(next_sizes(2), "applied 3-0");
     begin_day(1, 0, 1, true);
-    EXPECT_EQ(said(1), "begun 2");
+    EXPECT_EQ(next_answer(1), "begun 2");
     ask_sizes(2, ReportLock::none);
-    EXPECT_EQ(said_of_sizes(2), "sized 1-2");
+    EXPECT_EQ(next_sizes(2), "sized 1-2");
     start(ServerMode::async, 0, 2, {});
     pull(1, 0);
-    EXPECT_EQ(said_of_sizes(1), "values 1");
+    EXPECT_EQ(next_sizes(1), "values 1");
     ask_sizes(2, ReportLock::none);
-    EXPECT_EQ(said_of_sizes(2), "sized");
+    EXPECT_EQ(next_sizes(2), "sized");
 }
 
 TEST_F(ServerTest, OneTrainerAfterTheOtherHasTheTurnToSayThatATableIsFull) {
     start(ServerMode::async, 0, 4);
     for (const int rank : {2, 1, 2, 3, 4}) ask_sizes(rank, ReportLock::takes);
-    EXPECT_EQ(said(2), "sized");
-    EXPECT_EQ(said(2), "sized");  // has it
+    EXPECT_EQ(next_answer(2), "sized");
+    EXPECT_EQ(next_answer(2), "sized");  // has it
     ask_sizes(1, ReportLock::none);
-    EXPECT_EQ(said(1), "sized");  // that one alone
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "sized");  // that one alone
+    EXPECT_EQ(next_answer(1), "");
     ask_sizes(4, ReportLock::gives_back);  // has none
-    EXPECT_EQ(said(4), "sized");
-    EXPECT_EQ(said(4), "");
+    EXPECT_EQ(next_answer(4), "sized");
+    EXPECT_EQ(next_answer(4), "");
     ask_sizes(2, ReportLock::gives_back);
-    EXPECT_EQ(said(2), "sized");
-    EXPECT_EQ(said(1), "sized");
-    EXPECT_EQ(said(3), "");
+    EXPECT_EQ(next_answer(2), "sized");
+    EXPECT_EQ(next_answer(1), "sized");
+    EXPECT_EQ(next_answer(3), "");
     leave(3);
-    EXPECT_EQ(said(3), "farewell");
+    EXPECT_EQ(next_answer(3), "farewell");
     leave(1);
-    EXPECT_EQ(said(1), "farewell");
-    EXPECT_EQ(said(4), "sized");
+    EXPECT_EQ(next_answer(1), "farewell");
+    EXPECT_EQ(next_answer(4), "sized");
 }
 
 TEST_F(ServerTest, AStepOfSeveralMessagesIsAppliedAtItsEnd) {
@@ -224,11 +224,11 @@ TEST_F(ServerTest, AStepOfSeveralMessagesIsAppliedAtItsEnd) {
         push(1, 1, 0);
         push(1, 2, 0);
         pull(1, 0);
-        EXPECT_EQ(said(1), "values 0 0") << to_string(mode);
+        EXPECT_EQ(next_answer(1), "values 0 0") << to_string(mode);
         push(1, 4, 1);
         pull(1, 1);
         std::string last;
-        for (auto each = said(1); !each.empty(); each = said(1)) last = each;
+        for (auto each = next_answer(1); !each.empty(); each = next_answer(1)) last = each;
         // Of the same dense elements the last message counts; gradients of a row are added.
         EXPECT_EQ(last, "values -4 -7") << to_string(mode);
     }
@@ -237,55 +237,55 @@ TEST_F(ServerTest, AStepOfSeveralMessagesIsAppliedAtItsEnd) {
 TEST_F(ServerTest, AsyncAppliesAndAnswersAtOnce) {
     start(ServerMode::async);
     push(1, 1);
-    EXPECT_EQ(said(1), "applied");
+    EXPECT_EQ(next_answer(1), "applied");
     pull(2, 100);
-    EXPECT_EQ(said(2), "values -1 -1");
+    EXPECT_EQ(next_answer(2), "values -1 -1");
     push(2, 3, 7);
-    EXPECT_EQ(said(2), "applied");
+    EXPECT_EQ(next_answer(2), "applied");
     EXPECT_EQ(server_->steps(), 2);
 }
 
 TEST_F(ServerTest, HalfAsyncAnswersWhenNobodyIsTooFarBehind) {
     start(ServerMode::half_async, 2);
     for (int step = 0; step < 3; ++step) push(1, 1);
-    for (int step = 0; step < 3; ++step) EXPECT_EQ(said(1), "applied");
+    for (int step = 0; step < 3; ++step) EXPECT_EQ(next_answer(1), "applied");
     pull(1, 2);
-    EXPECT_EQ(said(1), "values -3 -3");
+    EXPECT_EQ(next_answer(1), "values -3 -3");
     pull(1, 3);
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     EXPECT_THAT(server_->missing_trainers(), ElementsAre(1));
     push(2, 1);
-    EXPECT_EQ(said(1), "values -4 -4");
+    EXPECT_EQ(next_answer(1), "values -4 -4");
 }
 
 TEST_F(ServerTest, AnIdleTrainerCountsAsOneWithZerosForOneStep) {
     start(ServerMode::sync);
     push(1, 1);
     pull(1, 1);
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     idle(2);
-    EXPECT_EQ(said(1), "values -1 -1");
+    EXPECT_EQ(next_answer(1), "values -1 -1");
     EXPECT_EQ(server_->steps(), 1);
     push(1, 1);
     pull(1, 2);
-    EXPECT_EQ(said(1), "");  // for the next step it is waited again
+    EXPECT_EQ(next_answer(1), "");  // for the next step it is waited again
     push(2, 10);
-    EXPECT_EQ(said(1), "values -12 -12");
+    EXPECT_EQ(next_answer(1), "values -12 -12");
     idle(1);
     pull(1, 3);
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     push(2, 10);
-    EXPECT_EQ(said(1), "values -22 -22");
+    EXPECT_EQ(next_answer(1), "values -22 -22");
 }
 
 TEST_F(ServerTest, HalfAsyncDoesNotWaitForAnIdleTrainersStep) {
     start(ServerMode::half_async);
     push(1, 1);
-    EXPECT_EQ(said(1), "applied");
+    EXPECT_EQ(next_answer(1), "applied");
     pull(1, 1);
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     idle(2);
-    EXPECT_EQ(said(1), "values -1 -1");
+    EXPECT_EQ(next_answer(1), "values -1 -1");
     EXPECT_EQ(server_->steps(), 1);  // it is no update
 }
 
@@ -293,18 +293,18 @@ TEST_F(ServerTest, NobodyIsIdleWithinAStep) {
     start(ServerMode::sync);
     push(1, 1, 0);
     idle(1);
-    EXPECT_EQ(said(1), "failed an 'idle' of trainer 0 within a step of its own");
+    EXPECT_EQ(next_answer(1), "failed an 'idle' of trainer 0 within a step of its own");
     send(message(1, {.kind = MessageKind::push, .steps = 1}));
     push(2, 1);
     pull(1, 1);
-    EXPECT_EQ(said(1), "values -2 -2");
+    EXPECT_EQ(next_answer(1), "values -2 -2");
 }
 
 TEST_F(ServerTest, AStepBeforeAllStepsIsDue) {
     for (const auto mode : {ServerMode::sync, ServerMode::async, ServerMode::half_async, ServerMode::geo}) {
         start(mode, 2);
         pull(1, std::numeric_limits<std::int64_t>::min());
-        EXPECT_EQ(said(1), "values 0 0") << to_string(mode);
+        EXPECT_EQ(next_answer(1), "values 0 0") << to_string(mode);
     }
 }
 
@@ -316,13 +316,13 @@ TEST_F(ServerTest, AnswersThatHaveBecomeDueGoToTheTrainersInTurn) {
     push(1, 1);
     message(2, {.kind = MessageKind::push, .steps = 1}).send(0);
     server_->take(std::move(*transports_[0]->receive()));
-    EXPECT_EQ(said(2), "values -1 -1");  // before another message is taken
-    EXPECT_EQ(said(1), "values -1 -1");
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(2), "values -1 -1");  // before another message is taken
+    EXPECT_EQ(next_answer(1), "values -1 -1");
+    EXPECT_EQ(next_answer(1), "");
     while (server_->go_on_answering()) continue;
     EXPECT_EQ(server_->waiting_pulls(), 0U);
-    for (int i = 1; i < many; ++i) EXPECT_EQ(said(1), "values -1 -1");
-    EXPECT_EQ(said(1), "");
+    for (int i = 1; i < many; ++i) EXPECT_EQ(next_answer(1), "values -1 -1");
+    EXPECT_EQ(next_answer(1), "");
 }
 
 TEST_F(ServerTest, ATrainerWithManyMessagesHoldsUpNoOther) {
@@ -350,15 +350,15 @@ TEST_F(ServerTest, WhoLeavesIsWaitedForNoLonger) {
     pull(1, 1);
     push(2, 50, 0);  // a step that never ends does not count
     leave(2);
-    EXPECT_EQ(said(2), "farewell");
-    EXPECT_EQ(said(1), "values -1 -1");
+    EXPECT_EQ(next_answer(2), "farewell");
+    EXPECT_EQ(next_answer(1), "values -1 -1");
     push(1, 2);
     pull(1, 2);
-    EXPECT_EQ(said(1), "values -3 -3");
+    EXPECT_EQ(next_answer(1), "values -3 -3");
     EXPECT_FALSE(server_->is_done());
     pull(1, 3);
     leave(1);
-    EXPECT_EQ(said(1), "farewell");
+    EXPECT_EQ(next_answer(1), "farewell");
     EXPECT_TRUE(server_->is_done());
 }
 
@@ -368,19 +368,19 @@ TEST_F(ServerTest, RefusesAnotherLayout) {
     server_.emplace(ServerOptions{.trainers = {1}, .layout = server_layout}, two_zeros(1),
                     std::vector<ServerTable>(), *transports_[0]);
     join(1, "mode x\ntable u\n");
-    EXPECT_EQ(said(1),
+    EXPECT_EQ(next_answer(1),
               "failed trainer and server were started with different programs or options: the server has "
               "'table t' where the trainer has 'table u'");
     join(1, "mode x\n");
-    EXPECT_THAT(said(1), HasSubstr("'table t' where the trainer has 'nothing'"));
+    EXPECT_THAT(next_answer(1), HasSubstr("'table t' where the trainer has 'nothing'"));
     pull(1, 0);
-    EXPECT_EQ(said(1), "failed a 'pull' of trainer 0, which has not joined");
+    EXPECT_EQ(next_answer(1), "failed a 'pull' of trainer 0, which has not joined");
     join(1);
-    EXPECT_EQ(said(1), "accept 0");
+    EXPECT_EQ(next_answer(1), "accept 0");
     join(1);
-    EXPECT_EQ(said(1), "failed a second 'join' of trainer 0");
+    EXPECT_EQ(next_answer(1), "failed a second 'join' of trainer 0");
     join(3);
-    EXPECT_EQ(said(3), "failed rank 3 is no trainer of this job");
+    EXPECT_EQ(next_answer(3), "failed rank 3 is no trainer of this job");
 }
 
 TEST_F(ServerTest, SchedulesCountTheStepsThatAPushEnds) {
@@ -388,13 +388,13 @@ TEST_F(ServerTest, SchedulesCountTheStepsThatAPushEnds) {
     start(ServerMode::async);
     push(1, 1, 3);  // the first three steps, at the rate of the first
     push(2, 1, 2);  // the fourth and the fifth, at the rate of the fourth
-    for (const int rank : {1, 2}) EXPECT_EQ(said(rank), "applied");
+    for (const int rank : {1, 2}) EXPECT_EQ(next_answer(rank), "applied");
     pull(1, 0);
-    EXPECT_EQ(said(1), "values -2 -2");
+    EXPECT_EQ(next_answer(1), "values -2 -2");
     push(1, 1, 1);
-    EXPECT_EQ(said(1), "applied");
+    EXPECT_EQ(next_answer(1), "applied");
     pull(1, 0);
-    EXPECT_EQ(said(1), "values -102 -102");
+    EXPECT_EQ(next_answer(1), "values -102 -102");
     EXPECT_EQ(server_->steps(), 3) << "updates";
 }
 
@@ -403,32 +403,32 @@ TEST_F(ServerTest, RefusesWhatDoesNotFitAndGoesOn) {
     auto outside = message(1, {.kind = MessageKind::push, .steps = 1});
     outside.add_dense(1, 2);
     send(std::move(outside));
-    EXPECT_EQ(said(1), "failed gradients of elements 1 to 3 of 2");
+    EXPECT_EQ(next_answer(1), "failed gradients of elements 1 to 3 of 2");
     send(message(1, {.kind = MessageKind::push, .steps = 1'000'001}));
-    EXPECT_EQ(said(1), "failed a push that ends 1000001 steps, and at most 1000000 end with one");
+    EXPECT_EQ(next_answer(1), "failed a push that ends 1000001 steps, and at most 1000000 end with one");
     auto unknown = message(1, {.kind = MessageKind::push, .steps = 1});
     unknown.add_rows(1, 1, 1);
     send(std::move(unknown));
-    EXPECT_EQ(said(1), "failed table 1 of 1");
+    EXPECT_EQ(next_answer(1), "failed table 1 of 1");
     auto wide = message(1, {.kind = MessageKind::push, .steps = 1});
     wide.add_rows(0, 1, 4);
     send(std::move(wide));
-    EXPECT_THAT(said(1), HasSubstr("failed a section of 1 has 24 bytes"));
+    EXPECT_THAT(next_answer(1), HasSubstr("failed a section of 1 has 24 bytes"));
     auto far = message(1, {.kind = MessageKind::pull});
     far.ask_dense(UINT64_MAX, 1);
     send(std::move(far));
-    EXPECT_THAT(said(1), HasSubstr("failed elements 18446744073709551615"));
+    EXPECT_THAT(next_answer(1), HasSubstr("failed elements 18446744073709551615"));
     send(message(1, {.kind = MessageKind::values}));
-    EXPECT_EQ(said(1), "failed a server gets no 'values'");
+    EXPECT_EQ(next_answer(1), "failed a server gets no 'values'");
     auto save = message(1, {.kind = MessageKind::save});
     save.add_text("/somewhere");
     send(std::move(save));
-    EXPECT_EQ(said(1), "failed this server keeps no checkpoints");
+    EXPECT_EQ(next_answer(1), "failed this server keeps no checkpoints");
     EXPECT_EQ(server_->counts().refused, 7U);
     push(1, 2);
-    EXPECT_EQ(said(1), "applied");
+    EXPECT_EQ(next_answer(1), "applied");
     pull(1, 1);
-    EXPECT_EQ(said(1), "values -2 -2");
+    EXPECT_EQ(next_answer(1), "values -2 -2");
 }
 
 TEST_F(ServerTest, RefusesToPutTogetherWhatIsFarTooLong) {
@@ -439,15 +439,16 @@ TEST_F(ServerTest, RefusesToPutTogetherWhatIsFarTooLong) {
     server_.emplace(ServerOptions{.trainers = {1}, .layout = server_layout}, two_zeros(1), std::move(wide),
                     *transports_[0]);
     join(1);
-    EXPECT_EQ(said(1), "accept 0");
-    auto asked = message(1, {.kind = MessageKind::pull});
+    EXPECT_EQ(next_answer(1), "accept 0");
+    auto request = message(1, {.kind = MessageKind::pull});
     for (std::int64_t part = 0; part < 2; ++part) {
-        const auto ids = asked.ask_rows(0, 600, false);
+        const auto ids = request.ask_rows(0, 600, false);
         for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = 600 * part + static_cast<std::int64_t>(i);
     }
-    send(std::move(asked));
-    EXPECT_THAT(said(1), HasSubstr("failed a 'values' for rank 1 has 5033164800 bytes, and one message has "
-                                   "4294967294 at most: use more servers, a smaller batch"));
+    send(std::move(request));
+    EXPECT_THAT(next_answer(1),
+                HasSubstr("failed a 'values' for rank 1 has 5033164800 bytes, and one message has "
+                          "4294967294 at most: use more servers, a smaller batch"));
     EXPECT_EQ(server_->tables()[0].size(), 0U);
 }
 
@@ -456,16 +457,16 @@ class StepSaver final : public Saver {
   public:
     explicit StepSaver(const Server& server) : server_(server) {}
     void begin(const std::string& request) override {
-        said_ = request + " " + std::to_string(server_.steps());
+        info_ = request + " " + std::to_string(server_.steps());
         pieces_ = 2;
     }
     bool step() override { return pieces_ > 0 && pieces_-- > 0; }
     bool is_written() const override { return pieces_ == 0; }
-    std::string finish() override { return said_; }
+    std::string finish() override { return info_; }
 
   private:
     const Server& server_;
-    std::string said_;
+    std::string info_;
     int pieces_ = 0;
 };
 
@@ -475,20 +476,20 @@ TEST_F(ServerTest, SavesTheStepThatTheTrainerStandsAt) {
     push(1, 1);
     save(1, 1);
     EXPECT_FALSE(server_->go_on_with_save());
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     EXPECT_THAT(server_->missing_trainers(), ElementsAre(1));
     push(2, 10);
-    EXPECT_EQ(said(1), "saving");
+    EXPECT_EQ(next_answer(1), "saving");
     push(1, 1);
     push(2, 1);
     pull(2, 2);
-    EXPECT_EQ(said(2), "values -13 -13");
+    EXPECT_EQ(next_answer(2), "values -13 -13");
     for (int piece = 0; piece < 2; ++piece) {
         EXPECT_TRUE(server_->go_on_with_save());
-        EXPECT_EQ(said(1), "");
+        EXPECT_EQ(next_answer(1), "");
     }
     EXPECT_TRUE(server_->go_on_with_save());
-    EXPECT_EQ(said(1), "saved somewhere 1");
+    EXPECT_EQ(next_answer(1), "saved somewhere 1");
     EXPECT_FALSE(server_->go_on_with_save());
 }
 
@@ -497,12 +498,12 @@ TEST_F(ServerTest, DoesNotAnswerWhoLeftWhileItSaved) {
     server_->save_by(std::make_unique<StepSaver>(*server_));
     save(1, 0);
     leave(1);
-    EXPECT_EQ(said(1), "saving");
-    EXPECT_EQ(said(1), "farewell");
+    EXPECT_EQ(next_answer(1), "saving");
+    EXPECT_EQ(next_answer(1), "farewell");
     while (server_->go_on_with_save()) continue;
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     save(2, 0);
-    EXPECT_EQ(said(2), "saving");
+    EXPECT_EQ(next_answer(2), "saving");
 }
 
 TEST_F(ServerTest, SavesAtOnceInTheOtherModes) {
@@ -510,23 +511,23 @@ TEST_F(ServerTest, SavesAtOnceInTheOtherModes) {
         start(mode);
         server_->save_by(std::make_unique<StepSaver>(*server_));
         save(1, 100);
-        EXPECT_EQ(said(1), "saving") << to_string(mode);
+        EXPECT_EQ(next_answer(1), "saving") << to_string(mode);
     }
 }
 
 TEST_F(ServerTest, SaysThatATableIsFull) {
     start(ServerMode::async, 0, 1);
     for (std::int64_t id = 0; id < 3; ++id) push(1, 1, 1, id);
-    for (std::int64_t id = 0; id < 3; ++id) EXPECT_EQ(said(1), "applied");
+    for (std::int64_t id = 0; id < 3; ++id) EXPECT_EQ(next_answer(1), "applied");
     pull(1, 0);  // of a fourth id
-    EXPECT_THAT(said(1), HasSubstr("failed table 't'"));
+    EXPECT_THAT(next_answer(1), HasSubstr("failed table 't'"));
     push(1, 1, 1, 1);
-    EXPECT_EQ(said(1), "applied");
+    EXPECT_EQ(next_answer(1), "applied");
     push(1, 1, 1, 77);
-    EXPECT_THAT(said(1), HasSubstr("failed table 't'"));
+    EXPECT_THAT(next_answer(1), HasSubstr("failed table 't'"));
     // Its other half is in the parameters: nothing is given away any more.
     pull(1, 0);
-    EXPECT_THAT(said(1), HasSubstr("failed table 't'"));
+    EXPECT_THAT(next_answer(1), HasSubstr("failed table 't'"));
 }
 
 TEST_F(ServerTest, CountsShowsAndClicks) {
@@ -537,7 +538,7 @@ TEST_F(ServerTest, CountsShowsAndClicks) {
     push_shown(2, 5, 0, 6);
     EXPECT_THAT(statistics(), testing::UnorderedElementsAre("5 6 3 0", "6 5 0 0"));
     pull(1, 2);
-    EXPECT_EQ(said(1), "values 0 -3");
+    EXPECT_EQ(next_answer(1), "values 0 -3");
 }
 
 TEST_F(ServerTest, ADayBeginsWhenItsStepIsThere) {
@@ -545,27 +546,27 @@ TEST_F(ServerTest, ADayBeginsWhenItsStepIsThere) {
     start(ServerMode::sync, 0, 2, {.statistics = RowStatistics{.decay = 1}});
     push_shown(1, 3, 0);
     begin_day(1, 1, 7, true);
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     push_shown(2, 1, 1, 6);
-    EXPECT_EQ(said(1), "begun 1");
+    EXPECT_EQ(next_answer(1), "begun 1");
     EXPECT_THAT(statistics(), ElementsAre("6 1 1 0"));
     push_shown(1, 1, 0);
     push_shown(2, 1, 0, 6);
     begin_day(2, 2, 8, false);
-    EXPECT_EQ(said(2), "begun 0");
+    EXPECT_EQ(next_answer(2), "begun 0");
     EXPECT_THAT(statistics(), testing::UnorderedElementsAre("6 2 1 7", "5 1 0 7"));
     send(message(1, {.kind = MessageKind::day, .step = 2}));
-    EXPECT_EQ(said(1), "failed a 'day' without its number");
+    EXPECT_EQ(next_answer(1), "failed a 'day' without its number");
 }
 
 TEST_F(ServerTest, RefusesShowsThatAreNoCounts) {
     start(ServerMode::async, 0, 1, {.statistics = RowStatistics{}});
     push_shown(1, -1, 0);
-    EXPECT_EQ(said(1), "failed a row with -1 shows and 0 clicks, which are no counts");
+    EXPECT_EQ(next_answer(1), "failed a row with -1 shows and 0 clicks, which are no counts");
     push_shown(1, 1, std::numeric_limits<float>::quiet_NaN());
-    EXPECT_EQ(said(1), "failed a row with 1 shows and nan clicks, which are no counts");
+    EXPECT_EQ(next_answer(1), "failed a row with 1 shows and nan clicks, which are no counts");
     push(1, 1);  // without any
-    EXPECT_THAT(said(1), HasSubstr("failed a section of 1 has 16 bytes"));
+    EXPECT_THAT(next_answer(1), HasSubstr("failed a section of 1 has 16 bytes"));
     EXPECT_THAT(statistics(), ElementsAre());
 }
 
@@ -577,20 +578,20 @@ TEST_F(ServerTest, RejectsGradientsThatAreNotFinite) {
         push(2, 2);
         pull(2, 1);
         std::string last;
-        for (auto each = said(2); !each.empty(); each = said(2)) last = each;
+        for (auto each = next_answer(2); !each.empty(); each = next_answer(2)) last = each;
         EXPECT_EQ(last, "values -2 -2") << to_string(mode);
         EXPECT_EQ(server_->counts().dense_rejected, 1U);
         EXPECT_EQ(server_->tables()[0].counts().rejected, 1U);
-        while (!said(1).empty()) continue;
+        while (!next_answer(1).empty()) continue;
     }
     start(ServerMode::async, 0, 1, {.reject_not_finite = true});
     auto halves = message(1, {.kind = MessageKind::push, .steps = 1});
     halves.add_dense(0, 1)[0] = 1;
     halves.add_dense(1, 1)[0] = -std::numeric_limits<float>::infinity();
     send(std::move(halves));
-    EXPECT_EQ(said(1), "applied");
+    EXPECT_EQ(next_answer(1), "applied");
     pull(1, 1);
-    EXPECT_EQ(said(1), "values 0 0");  // none of what the trainer had for this server
+    EXPECT_EQ(next_answer(1), "values 0 0");  // none of what the trainer had for this server
 }
 
 TEST_F(ServerTest, GivesUpOnTrainersThatDoNotComeAndSaysWhich) {
@@ -600,40 +601,40 @@ TEST_F(ServerTest, GivesUpOnTrainersThatDoNotComeAndSaysWhich) {
     pull(2, 1);
     std::this_thread::sleep_for(1100ms);
     server_->give_up_after(1s);
-    EXPECT_EQ(said(1) + said(2), "");
+    EXPECT_EQ(next_answer(1) + next_answer(2), "");
     push(1, 1);
     server_->give_up_after(0s);
-    EXPECT_EQ(said(1), "");
+    EXPECT_EQ(next_answer(1), "");
     server_->give_up_after(1s);
-    EXPECT_EQ(said(1), "failed waited 1 s in vain for the gradients of trainer 1 (rank 2)");
+    EXPECT_EQ(next_answer(1), "failed waited 1 s in vain for the gradients of trainer 1 (rank 2)");
     push(2, 1);
-    EXPECT_THAT(said(2), HasSubstr("failed waited 1 s in vain"));
+    EXPECT_THAT(next_answer(2), HasSubstr("failed waited 1 s in vain"));
 }
 
 TEST_F(ServerTest, ATrainerThatEndsWithoutLeavingEndsTheServerAMomentLater) {
     using namespace std::chrono_literals;
     start(ServerMode::sync);
-    std::vector<std::string> told;
-    server_->on_failure([&](std::string_view why) { told.emplace_back(why); });
+    std::vector<std::string> failures;
+    server_->on_failure([&](std::string_view why) { failures.emplace_back(why); });
     pull(1, 1);
     send(message(2, {.kind = MessageKind::abandon}));
     server_->end_when_abandoned();  // whoever failed ends the job itself
-    EXPECT_EQ(said(1) + said(2), "");
+    EXPECT_EQ(next_answer(1) + next_answer(2), "");
     std::this_thread::sleep_for(3100ms);
     EXPECT_EQ(tests::message_of<Error>([&] { server_->end_when_abandoned(); }),
               "trainer 1 (rank 2) has ended without leave(): it failed, or forgot it");
     server_->report_end("why");
-    EXPECT_EQ(said(1), "failed why");
-    EXPECT_EQ(said(2), "") << "it is gone";
+    EXPECT_EQ(next_answer(1), "failed why");
+    EXPECT_EQ(next_answer(2), "") << "it is gone";
     EXPECT_FALSE(server_->is_done());
-    EXPECT_THAT(told, ElementsAre()) << "the server refused nothing";
+    EXPECT_THAT(failures, ElementsAre()) << "the server refused nothing";
 }
 
 TEST_F(ServerTest, WhoeverHasLeftMayEnd) {
     using namespace std::chrono_literals;
     start(ServerMode::sync);
     leave(2);
-    EXPECT_EQ(said(2), "farewell");
+    EXPECT_EQ(next_answer(2), "farewell");
     send(message(2, {.kind = MessageKind::abandon}));
     std::this_thread::sleep_for(3100ms);
     server_->end_when_abandoned();
@@ -641,11 +642,11 @@ TEST_F(ServerTest, WhoeverHasLeftMayEnd) {
 
 TEST_F(ServerTest, WhatItRefusesIsToldHereToo) {
     start(ServerMode::sync);
-    std::vector<std::string> told;
-    server_->on_failure([&](std::string_view why) { told.emplace_back(why); });
+    std::vector<std::string> failures;
+    server_->on_failure([&](std::string_view why) { failures.emplace_back(why); });
     send(message(1, {.kind = MessageKind::values}));
     save(1, 0);
-    EXPECT_THAT(told, ElementsAre("a server gets no 'values'", "this server keeps no checkpoints"));
+    EXPECT_THAT(failures, ElementsAre("a server gets no 'values'", "this server keeps no checkpoints"));
 }
 
 TEST(IdleSleep, GrowsWithTheTimeThatNothingCame) {

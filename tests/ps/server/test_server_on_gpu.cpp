@@ -26,15 +26,15 @@ DensePart failing_zeros(int sources) {
     transpiler.transpile(program, {.pservers = "a:1", .trainers = sources});
     std::vector<VariableBlock> blocks;
     for (const auto& placement : transpiler.placements()) blocks.push_back(placement.block);
-    auto here = transpiler.get_pserver_program("a:1");
-    here.add({.name = "logits", .shape = {2, 10}, .role = Role::optimizer_state});
-    here.add({.name = "label",
-              .shape = {2},
-              .type = DataType::int64,
-              .role = Role::optimizer_state,
-              .initializer = {.kind = Initializer::Kind::constant, .value = 10}});
-    layers::softmax_with_cross_entropy(here, "logits", "label");
-    return {here, blocks, sources, 1, 1, Device::gpu(0)};
+    auto server_program = transpiler.get_pserver_program("a:1");
+    server_program.add({.name = "logits", .shape = {2, 10}, .role = Role::optimizer_state});
+    server_program.add({.name = "label",
+                        .shape = {2},
+                        .type = DataType::int64,
+                        .role = Role::optimizer_state,
+                        .initializer = {.kind = Initializer::Kind::constant, .value = 10}});
+    layers::softmax_with_cross_entropy(server_program, "logits", "label");
+    return {server_program, blocks, sources, 1, 1, Device::gpu(0)};
 }
 
 class ServerOnAGpu : public tests::OnAGpu {
@@ -48,7 +48,7 @@ class ServerOnAGpu : public tests::OnAGpu {
             auto join = message(rank, {.kind = MessageKind::join});
             join.add_text("x");
             send(std::move(join));
-            EXPECT_EQ(said(rank), "accept");
+            EXPECT_EQ(next_answer(rank), "accept");
         }
     }
 
@@ -76,7 +76,7 @@ class ServerOnAGpu : public tests::OnAGpu {
     }
 
     /// "KIND", and why for "failed".
-    std::string said(int rank) {
+    std::string next_answer(int rank) {
         const auto answer = transports_[static_cast<std::size_t>(rank)]->receive();
         if (!answer) return "";
         const MessageReader reader(answer->content.bytes());
@@ -97,36 +97,36 @@ class ServerOnAGpu : public tests::OnAGpu {
 TEST_F(ServerOnAGpu, TellsWhatAnUpdateDidWrongToAllWhoAskAfterIt) {
     start(ServerMode::async);
     pull(2, 0);
-    EXPECT_EQ(said(2), "values");
+    EXPECT_EQ(next_answer(2), "values");
     push(1);
-    EXPECT_EQ(said(1), "applied") << "nobody has waited for the GPU";
+    EXPECT_EQ(next_answer(1), "applied") << "nobody has waited for the GPU";
     pull(2, 0);
-    EXPECT_THAT(said(2), reports_it());
+    EXPECT_THAT(next_answer(2), reports_it());
     pull(1, 1);
-    EXPECT_THAT(said(1), reports_it());
+    EXPECT_THAT(next_answer(1), reports_it());
     push(1);
-    EXPECT_THAT(said(1), reports_it());
+    EXPECT_THAT(next_answer(1), reports_it());
 }
 
 TEST_F(ServerOnAGpu, TellsItToThoseWhoWaited) {
     start(ServerMode::sync);
     push(1);
     pull(1, 1);
-    EXPECT_EQ(said(1), "") << "the other one has not ended its step";
+    EXPECT_EQ(next_answer(1), "") << "the other one has not ended its step";
     push(2);
-    EXPECT_THAT(said(1), reports_it());
+    EXPECT_THAT(next_answer(1), reports_it());
     pull(2, 1);
-    EXPECT_THAT(said(2), reports_it());
+    EXPECT_THAT(next_answer(2), reports_it());
 }
 
 TEST_F(ServerOnAGpu, SavesNothingOfIt) {
     start(ServerMode::async);
     push(1);
-    EXPECT_EQ(said(1), "applied");
+    EXPECT_EQ(next_answer(1), "applied");
     save(1, 1);
-    EXPECT_THAT(said(1), reports_it());
+    EXPECT_THAT(next_answer(1), reports_it());
     pull(2, 0);
-    EXPECT_THAT(said(2), reports_it());
+    EXPECT_THAT(next_answer(2), reports_it());
 }
 
 TEST_F(ServerOnAGpu, GetsNoMoreBehindASaveThanBefore) {
@@ -156,9 +156,9 @@ TEST_F(ServerOnAGpu, SavesWhatServersOnCpusReadAndTheOtherWayRound) {
         SavingServer server(0, 1, from);
         server.push(20, dice);
         const auto saved = folder / to_string(from);
-        const auto said = server.save({.folder = saved});
-        ASSERT_THAT(said, StartsWith("saved "));
-        const auto info = said.substr(said.find(' ') + 1);
+        const auto answer = server.save({.folder = saved});
+        ASSERT_THAT(answer, StartsWith("saved "));
+        const auto info = answer.substr(answer.find(' ') + 1);
         write_manifest(saved, {&info, 1}, {});
         const auto then = content(server.server());
         SavingServer other(0, 1, to);

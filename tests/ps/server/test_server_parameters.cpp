@@ -45,9 +45,9 @@ class Held : public testing::Test {
 
     /// The sections of an answer, as "FIRST=VALUES": of rows the table's size stands first; of a size alone
     /// the number of evicted rows behind it.
-    std::string answer_to(const AskedValues& asked) {
+    std::string answer_to(const AskedValues& request) {
         SentMessage sent(MessageKind::values);
-        held_->write_values(asked, sent.writer());
+        held_->write_values(request, sent.writer());
         const auto message = sent.message();
         MessageReader reader(message.content.bytes());
         std::string text;

@@ -22,7 +22,7 @@ Request request_of(std::uint64_t number, std::int64_t step) {
 /// The number of the request that is taken when requests up to `step` are due; 0: none is.
 std::uint64_t taken(WaitingRequests& waiting, std::size_t trainer, std::int64_t step) {
     const auto request =
-        waiting.take(trainer, [&](const MessageHeader& asked) { return asked.step <= step; });
+        waiting.take(trainer, [&](const MessageHeader& header) { return header.step <= step; });
     return request ? request->header.request : 0;
 }
 

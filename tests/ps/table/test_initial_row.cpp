@@ -85,15 +85,15 @@ TEST(InitialRow, IsAnotherForEachIdAndTable) {
 }
 
 TEST(InitialRow, RefusesWhatIsNoDistribution) {
-    const auto told = [](const RowInitializer& initializer) {
+    const auto refusal = [](const RowInitializer& initializer) {
         return message_of([&] { InitialRow(initializer, 1, "user.embedding"); });
     };
     EXPECT_EQ(
-        told(UniformRow{-0.5}),
+        refusal(UniformRow{-0.5}),
         "table 'user.embedding': the bound of the initial values is -0.5, expected a finite number that is "
         "not negative");
-    EXPECT_THAT(told(NormalRow{std::numeric_limits<double>::quiet_NaN()}), HasSubstr("is nan, expected"));
-    EXPECT_THAT(told(ConstantRow{HUGE_VAL}), HasSubstr("is inf, expected a finite number"));
+    EXPECT_THAT(refusal(NormalRow{std::numeric_limits<double>::quiet_NaN()}), HasSubstr("is nan, expected"));
+    EXPECT_THAT(refusal(ConstantRow{HUGE_VAL}), HasSubstr("is inf, expected a finite number"));
 }
 
 }  // namespace

@@ -15,34 +15,34 @@ namespace {
 
 using tests::message_of;
 
-std::string told(const std::function<void(TableOptions&)>& change) {
+std::string refusal(const std::function<void(TableOptions&)>& change) {
     TableOptions options{.name = "clicks", .width = 8};
     change(options);
     return message_of([&] { check(options); });
 }
 
 TEST(TableOptions, AreGoodUnlessToldOtherwise) {
-    EXPECT_EQ(told([](auto&) {}), "");
-    EXPECT_EQ(told([](auto& o) { o.statistics = RowStatistics{}; }), "");
-    EXPECT_EQ(told([](auto& o) { o.admission = AdmitByCount{255, 64}; }), "");
-    EXPECT_EQ(told([](auto& o) { o.optimizer = Sgd{0}; }), "");
+    EXPECT_EQ(refusal([](auto&) {}), "");
+    EXPECT_EQ(refusal([](auto& o) { o.statistics = RowStatistics{}; }), "");
+    EXPECT_EQ(refusal([](auto& o) { o.admission = AdmitByCount{255, 64}; }), "");
+    EXPECT_EQ(refusal([](auto& o) { o.optimizer = Sgd{0}; }), "");
 }
 
 TEST(TableOptions, NameTheTableTheOptionAndItsRange) {
-    EXPECT_EQ(told([](auto& o) { o.width = 0; }), "table 'clicks': width is 0, expected 1 to 1048576");
-    EXPECT_EQ(told([](auto& o) { o.optimizer = Sgd{-1}; }),
+    EXPECT_EQ(refusal([](auto& o) { o.width = 0; }), "table 'clicks': width is 0, expected 1 to 1048576");
+    EXPECT_EQ(refusal([](auto& o) { o.optimizer = Sgd{-1}; }),
               "table 'clicks': learning_rate is -1, expected at least 0");
-    EXPECT_EQ(told([](auto& o) { o.optimizer = Adam{.beta2 = 1.5}; }),
+    EXPECT_EQ(refusal([](auto& o) { o.optimizer = Adam{.beta2 = 1.5}; }),
               "table 'clicks': beta2 is 1.5, expected 0 to 0.999999999999");
-    EXPECT_EQ(told([](auto& o) { o.admission = AdmitByCount{0}; }),
+    EXPECT_EQ(refusal([](auto& o) { o.admission = AdmitByCount{0}; }),
               "table 'clicks': the admission's count is 0, expected 1 to 255");
-    EXPECT_EQ(told([](auto& o) { o.admission = AdmitByProbability{1.1}; }),
+    EXPECT_EQ(refusal([](auto& o) { o.admission = AdmitByProbability{1.1}; }),
               "table 'clicks': the admission's probability is 1.1, expected 0 to 1");
-    EXPECT_EQ(told([](auto& o) {
+    EXPECT_EQ(refusal([](auto& o) {
                   o.admission = AdmitByCount{2, 100};
               }),
               "table 'clicks': the admission's counters are 100, expected a multiple of 64");
-    EXPECT_EQ(told([](auto& o) { o.statistics = RowStatistics{.decay = 2}; }),
+    EXPECT_EQ(refusal([](auto& o) { o.statistics = RowStatistics{.decay = 2}; }),
               "table 'clicks': decay is 2, expected 0 to 1");
 }
 
@@ -51,8 +51,8 @@ TEST(TableOptions, RefuseEachOptimizersImpossibleSettings) {
              Momentum{.mu = 1}, Adagrad{.epsilon = -1}, Adagrad{.initial = -1}, Adam{.beta1 = -0.1},
              AdamW{.weight_decay = -1}, Ftrl{.learning_rate = 0}, Ftrl{.beta = 0}, Ftrl{.l1 = -1},
              Ftrl{.l2 = -1}, Sgd{HUGE_VAL}})
-        EXPECT_NE(told([&](auto& o) { o.optimizer = optimizer; }), "") << optimizer.index();
-    EXPECT_NE(told([](auto& o) { o.regularisation = L2Decay{-1}; }), "");
+        EXPECT_NE(refusal([&](auto& o) { o.optimizer = optimizer; }), "") << optimizer.index();
+    EXPECT_NE(refusal([](auto& o) { o.regularisation = L2Decay{-1}; }), "");
 }
 
 TEST(DictSizeError, SaysWhichTableBoundAndId) {

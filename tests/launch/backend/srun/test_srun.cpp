@@ -173,11 +173,11 @@ TEST(SrunPlan, OneOwnNodeHasPortsOfTheKernelsChoice) {
     const auto first_port = [](const Plan& plan) {
         return cluster::port_of(plan.endpoints.trainers.front());
     };
-    const auto here = plan_for("", {.allocation = one, .own_addresses = {"node1"}});
-    EXPECT_EQ(first_port(here), 50000);
-    const auto there = plan_for("", {.allocation = one});
-    EXPECT_LT(first_port(there), 30000) << "this machine's free ports say nothing there";
-    EXPECT_TRUE(here.free_ports && there.free_ports) << "when one is taken, others will do";
+    const auto local_plan = plan_for("", {.allocation = one, .own_addresses = {"node1"}});
+    EXPECT_EQ(first_port(local_plan), 50000);
+    const auto remote_plan = plan_for("", {.allocation = one});
+    EXPECT_LT(first_port(remote_plan), 30000) << "this machine's free ports say nothing there";
+    EXPECT_TRUE(local_plan.free_ports && remote_plan.free_ports) << "when one is taken, others will do";
 }
 
 TEST(SrunPlan, JobsOnTheSameNodesUseOtherPorts) {
