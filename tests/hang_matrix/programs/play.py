@@ -27,23 +27,23 @@ def arrive():
         blocked.begin()
 
 
-def calls_of_step(ranks, kind_of_step=""):
+def calls_of_step(ranks, own_kind=""):
     """Of a step before its barrier."""
-    ranks.broadcast(root=1 if kind_of_step == "other_root" else 0)
-    if kind_of_step == "reorders":
+    ranks.broadcast(root=1 if own_kind == "other_root" else 0)
+    if own_kind == "reorders":
         ranks.all_gather()
         ranks.sum()
         return
-    if kind_of_step == "other_count":
+    if own_kind == "other_count":
         ranks.sum(count=500)
-    elif kind_of_step == "other_type":
+    elif own_kind == "other_type":
         ranks.sum(type_name="float64")
-    elif kind_of_step == "other_operation":
+    elif own_kind == "other_operation":
         ranks.all_gather()
-    elif kind_of_step != "skips":
+    elif own_kind != "skips":
         ranks.sum()
     try:
-        if kind_of_step == "exception":
+        if own_kind == "exception":
             raise ValueError("a bad sample")
         ranks.all_gather()
     except ValueError:
