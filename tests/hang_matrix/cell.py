@@ -105,7 +105,10 @@ class Disk:
         with open(image, "wb") as file:
             file.truncate(16 << 20)
         for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, self.mounted]):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+            except FileNotFoundError as error:
+                raise CannotHold(f"{command[0]} is not installed (Debian packages e2fsprogs and mount)") from error
             if done.returncode != 0:
                 raise CannotHold(f"{command[0]} takes root and loop devices: {done.stderr.strip()}")
 

@@ -70,10 +70,10 @@ struct RankEnd {
     RankInfo info;  ///< with the host that the rank reported
     How how = How::exited;
     ExitStatus status;
-    int pid = 0;                     ///< of the program; 0: unknown
-    std::optional<double> seconds;   ///< from its start to its end
-    std::string detail;              ///< what went wrong, or its machine's info about the end
-    std::string exception;           ///< Python exception in its error file or log; "": none, or not searched
+    int pid = 0;                    ///< of the program; 0: unknown
+    std::optional<double> seconds;  ///< from its start to its end
+    std::string detail;             ///< what went wrong, or its machine's info about the end
+    std::string exception;          ///< Python exception in its error file or log; "": none, or not searched
     std::shared_ptr<const RankError> error;  ///< what its program says about its failure; null: nothing
     bool followed = false;     ///< it ended by itself because of the cause's error, which all ranks threw
     bool reported = false;     ///< it reported the cause's error before it was stopped
