@@ -292,10 +292,11 @@ class Supervisor {
             case GuardEvent::Kind::cannot_execute:
                 cannot_execute_ = guard_event->error;
                 break;
-            case GuardEvent::Kind::ended:
+            case GuardEvent::Kind::ended: {
                 ended_us_ = now_us();
-                await_own_signal(ExitStatus::of_wait(guard_event->wait_status));
-                ended_ = ExitStatus::of_wait(guard_event->wait_status);
+                const auto end = ExitStatus::of_wait(guard_event->wait_status);
+                if (end.shell_status() == 128 + SIGTERM) await_own_signal();
+                ended_ = end;
                 slow_end_.begin(grace_, Clock::now());
                 report_use_of_gpus();
                 note_xids();
@@ -308,14 +309,15 @@ class Supervisor {
                     job_.report(failure());  // at once: ending its tree may take the whole grace time
                 if (!stop_signal_ && !cannot_execute_ && !ended_->success()) notify_others_once();
                 break;
+            }
         }
     }
 
     /// Slurm ends a job by a signal to each of its processes in turn, and the program may be before the
     /// worker.
-    void await_own_signal(const ExitStatus& end_of_program) {
+    void await_own_signal() {
         const auto until = Clock::now() + signals_apart;
-        while (end_of_program.shell_status() == 128 + SIGTERM && !stop_signal_ && Clock::now() < until) {
+        while (!stop_signal_ && Clock::now() < until) {
             commands_.wait(std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()));
             take_commands();
         }
