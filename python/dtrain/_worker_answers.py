@@ -20,6 +20,7 @@ from ._thread_stacks import stacks_of
 
 _FOLDER = "DTRAIN_OPERATION_LOG"
 _SUFFIX = ".torch"
+_UNHEARD_SUFFIX = ".bound"  # no longer than the other: the path of a socket has 107 bytes at most
 _SECONDS_FOR_READER = 10
 _LAST_OF_A_GROUP = 32
 _MAX_ENTRIES = 256
@@ -60,11 +61,14 @@ def _answer() -> bytes:
 
 
 def _listen(folder: str) -> socket.socket:
-    """The name has this thread's number, by which the worker tells its processor time from the program's."""
+    """The name has this thread's number, by which the worker tells its processor time from the program's. The socket has this name once
+    it can be connected to."""
+    path = os.path.join(folder, f"{os.getpid()}-{threading.get_native_id()}")
     listener = socket.socket(socket.AF_UNIX)
     try:
-        listener.bind(os.path.join(folder, f"{os.getpid()}-{threading.get_native_id()}{_SUFFIX}"))
+        listener.bind(path + _UNHEARD_SUFFIX)
         listener.listen()
+        os.rename(path + _UNHEARD_SUFFIX, path + _SUFFIX)
     except OSError:
         listener.close()
         raise

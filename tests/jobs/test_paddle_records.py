@@ -269,6 +269,36 @@ def test_each_operation_is_recorded_with_its_group_number_and_root(tmp_path, sit
                      answer["stacks"], re.S)
 
 
+LISTENS = """\
+import os, socket, time
+from dtrain import _worker_answers
+
+folder = os.environ["DTRAIN_OPERATION_LOG"]
+listen = socket.socket.listen
+
+
+def watched_listen(listener):
+    print([name for name in os.listdir(folder) if name.endswith(".torch")])
+    listen(listener)
+
+
+socket.socket.listen = watched_listen
+_worker_answers.answer_with(lambda frames: {"dumps": []})
+while not (names := [name for name in os.listdir(folder) if name.endswith(".torch")]):
+    time.sleep(0.01)
+socket.socket(socket.AF_UNIX).connect(os.path.join(folder, names[0]))
+print(os.listdir(folder) == names)
+"""
+
+
+def test_a_socket_has_its_name_once_it_can_be_connected_to(tmp_path, site):
+    folder = tmp_path / "operations"
+    folder.mkdir()
+    done = subprocess.run([sys.executable, "-c", LISTENS], env=clean_environment(PYTHONPATH=site, DTRAIN_OPERATION_LOG=folder),
+                          cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "[]\nTrue\n", done.stderr
+
+
 def test_memory_is_bounded(tmp_path, site):
     calls = """\
 from dtrain import _paddle_records
