@@ -51,7 +51,7 @@ def test_the_culprit_is_named(programs, tmp_path, name, kind):
     assert result.outcome in ("right", "late", "refused"), result
 
 
-@pytest.mark.parametrize("limit", [os.environ.get("DTRAIN_TEST_HANG_TIMEOUT", "8"), "auto:8"])
+@pytest.mark.parametrize("limit", [os.environ.get("DTRAIN_TEST_HANG_TIMEOUT", "4"), "auto:4"])
 @pytest.mark.parametrize("name", COLUMNS if STRESS else ["dtrain", "mpi"])
 def test_healthy_runs_are_no_hangs(programs, tmp_path, name, limit):
     """Evaluation, a checkpoint, a slow loader and a compiler, each for a quarter of the limit, beside two processes that compute."""
