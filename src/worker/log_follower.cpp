@@ -24,6 +24,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds patience{200};  // with a line that does not end
 constexpr std::size_t files_on_disk = 2;            // the log and its predecessor
 
+/// Lines are shown in pieces of this size, longer ones by themselves: Open MPI gives a rank a pseudo
+/// terminal, which passes on a longer write in parts of this size, and what another rank writes comes between
+/// them.
+constexpr std::size_t piece_of_lines = 2048;
+
 off_t size_of(const FileDescriptor& file) {
     struct stat info {};
     return ::fstat(file.get(), &info) == 0 ? info.st_size : 0;
@@ -31,6 +36,19 @@ off_t size_of(const FileDescriptor& file) {
 
 FileDescriptor open_for_reading(const std::filesystem::path& path) {
     return FileDescriptor(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+/// Where the lines end that are shown next. A progress bar returns to the beginning of its line instead of
+/// ending it.
+std::size_t end_of_lines(std::string_view bytes) {
+    const auto end = bytes.substr(0, piece_of_lines).find_last_of("\n\r");
+    return end != std::string_view::npos ? end : bytes.find_first_of("\n\r");
+}
+
+/// How long the text may be that begins with this line.
+std::size_t limit_with(std::string_view bytes, std::string_view prefix) {
+    const auto first_line = prefix.size() + std::min(bytes.find('\n'), bytes.size()) + 1;
+    return first_line > piece_of_lines ? PIPE_BUF : piece_of_lines;
 }
 
 }  // namespace
@@ -120,13 +138,12 @@ int LogFollower::ms_to_unfinished_line() const {
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
-/// A progress bar returns to the beginning of its line instead of ending it.
 void LogFollower::show_bytes(std::string_view bytes) {
-    if (style_.by_line && bytes.size() < PIPE_BUF && !is_complete(bytes)) {
-        const auto end = bytes.find_last_of("\n\r");
-        if (end != std::string_view::npos) {
+    if (style_.by_line) {
+        if (const auto end = end_of_lines(bytes); end != std::string_view::npos) {
             bytes = bytes.substr(0, end + 1);
-        } else if (unfinished_ != bytes.size() || ms_to_unfinished_line() > 0) {
+        } else if (bytes.size() < PIPE_BUF && !is_complete(bytes) &&
+                   (unfinished_ != bytes.size() || ms_to_unfinished_line() > 0)) {
             if (unfinished_ != bytes.size()) unfinished_since_ = Clock::now();
             unfinished_ = bytes.size();
             pending_ = false;
@@ -139,7 +156,8 @@ void LogFollower::show_bytes(std::string_view bytes) {
 
 void LogFollower::show_lines(std::string_view bytes) {
     if (style_.prefix.empty()) return show_bytes(bytes);
-    const auto lines = prefixed_lines(bytes, style_.prefix, PIPE_BUF, is_complete(bytes));
+    const auto lines =
+        prefixed_lines(bytes, style_.prefix, limit_with(bytes, style_.prefix), is_complete(bytes));
     if (lines.taken == 0)
         pending_ = false;  // the rest of the line has not arrived yet
     else if (show(lines.text))

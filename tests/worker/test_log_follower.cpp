@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: the bytes that the test appends to the file.
+#include <algorithm>
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
@@ -207,6 +208,35 @@ std::string shown_of_rotating(const std::filesystem::path& path, const std::stri
     follower.drain();
     console.write_end.reset();
     return read_to_end(console.read_end.get());
+}
+
+TEST_F(LogFollowerTest, LinesAreShownInPiecesThatAPseudoTerminalPassesOnWhole) {
+    std::string lines;
+    for (int number = 0; number < 1000; ++number) lines += "loss of step " + std::to_string(number) + "\n";
+    const std::string long_line(3000, 'x');
+    const std::string text = lines + long_line + "\n" + lines;
+    for (const std::string prefix : {"", "[3] "}) {
+        std::vector<std::string> pieces;
+        const auto write = [&](std::string_view piece) {
+            pieces.emplace_back(piece);
+            return true;
+        };
+        LogFollower follower(folder_ / "workerlog.0", {.fd = console_.write_end.get(), .write = write},
+                             {.prefix = prefix, .by_line = true});
+        append(text);
+        ASSERT_TRUE(wait_readable(follower.growth_fd()));
+        work(follower);
+        follower.drain();
+        std::string shown;
+        for (const auto& piece : pieces) {
+            EXPECT_EQ(piece.back(), '\n');
+            EXPECT_TRUE(piece.size() <= 2048 || piece.starts_with(prefix + long_line)) << piece;
+            shown += piece;
+        }
+        EXPECT_TRUE(shown == text || !prefix.empty());
+        EXPECT_NE(shown.find("\n" + prefix + long_line + "\n"), std::string::npos);
+        EXPECT_EQ(std::ranges::count(shown, '\n'), 2001);
+    }
 }
 
 TEST_F(LogFollowerTest, FollowsALogThatChangesItsFile) {
