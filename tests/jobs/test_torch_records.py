@@ -76,7 +76,8 @@ def test_the_culprit_comes_first(job, kind):
     done = job.launch("--quiet", "--nproc_per_node", 3, "--hang-timeout", "1.5", "--grace", 1, "job.py", kind,
                       env=without_debuggers(job.folder))
     assert done.returncode == 124, done.stderr
-    assert re.search(f"it hung: {KINDS[kind]}", done.stderr.splitlines()[0]), done.stderr
+    lines = [line for line in done.stderr.splitlines() if "planning again with other ports" not in line]  # another test's job had them
+    assert re.search(f"it hung: {KINDS[kind]}", lines[0]), done.stderr
     assert job.left_behind() == []
 
 
