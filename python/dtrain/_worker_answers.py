@@ -20,7 +20,7 @@ from ._thread_stacks import stacks_of
 
 _FOLDER = "DTRAIN_OPERATION_LOG"
 _SUFFIX = ".torch"
-_UNHEARD_SUFFIX = ".bound"  # no longer than the other: the path of a socket has 107 bytes at most
+_BOUND_SUFFIX = ".bound"  # no longer than the other: the path of a socket has 107 bytes at most
 _SECONDS_FOR_READER = 10
 _LAST_OF_A_GROUP = 32
 _MAX_ENTRIES = 256
@@ -66,9 +66,9 @@ def _listen(folder: str) -> socket.socket:
     path = os.path.join(folder, f"{os.getpid()}-{threading.get_native_id()}")
     listener = socket.socket(socket.AF_UNIX)
     try:
-        listener.bind(path + _UNHEARD_SUFFIX)
+        listener.bind(path + _BOUND_SUFFIX)
         listener.listen()
-        os.rename(path + _UNHEARD_SUFFIX, path + _SUFFIX)
+        os.rename(path + _BOUND_SUFFIX, path + _SUFFIX)
     except OSError:
         listener.close()
         raise
