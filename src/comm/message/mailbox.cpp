@@ -258,7 +258,7 @@ void Mailbox::take_offer(Handle receiver, int from, const FrameRing::Head& offer
         if (from == rank_) {
             std::memcpy(operation.destination.data(), reinterpret_cast<const std::byte*>(offer.address),
                         offer.bytes);
-        } else if (other_memory_.is_readable()) {
+        } else if (other_memory_.is_open()) {
             try {
                 other_memory_.read(from, offer.address, operation.destination);
             } catch (const MemoryGone&) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,7 +19,7 @@ namespace dtrain::comm {
 namespace {
 
 // Below this length, copying through shared memory is faster than a system call.
-constexpr std::size_t shortest_read = std::size_t{192} << 10U;
+constexpr std::size_t shortest_read = std::size_t{64} << 10U;
 
 // Above this length, reducing the data in place is faster than copying them first.
 constexpr std::size_t max_copied = 512;
@@ -42,6 +44,37 @@ bool may_be_short(Operation operation) {
 bool is_done_in_place(Operation operation) {
     return operation == Operation::allreduce || operation == Operation::reduce_shards ||
            operation == Operation::reduce_scatter || operation == Operation::broadcast;
+}
+
+/// What each rank reads of all others, about.
+std::size_t bytes_read(const OperationQueue& queue, const Call& call) {
+    const auto others = static_cast<std::size_t>(queue.board.size() - 1);
+    switch (call.operation) {
+        case Operation::reduce_scatter:
+        case Operation::all_gather:
+        case Operation::all_to_all:
+        case Operation::all_to_allv:
+            return call.bytes() * others;
+        case Operation::allreduce:
+        case Operation::reduce_shards:
+            return others == 0 ? 0 : call.bytes();
+        default:
+            return 0;
+    }
+}
+
+/// Copies where the segments of an all_to_allv begin into a slot; none if there is no room.
+std::optional<int> tell_offsets(OperationQueue& queue, const Call& call, std::uint64_t number) {
+    auto& board = queue.board;
+    if (!queue.other_memory.is_open() ||
+        call.send_counts.size() * sizeof(std::size_t) > NodeBoard::slot_bytes)
+        return std::nullopt;
+    const auto slot = board.take_slot(number);
+    if (!slot) return slot;
+    std::vector<std::size_t> offsets(call.send_counts.size());
+    std::exclusive_scan(call.send_counts.begin(), call.send_counts.end(), offsets.begin(), std::size_t{0});
+    std::memcpy(board.slot(board.rank(), *slot), offsets.data(), offsets.size() * sizeof(std::size_t));
+    return slot;
 }
 
 std::string as_text(const Announcement& said) {
@@ -93,8 +126,18 @@ std::string who_calls_what(const OperationQueue& queue, std::uint64_t number) {
 }  // namespace
 
 bool chooses_way(const OperationQueue& queue, const Call& call) {
-    return queue.board.rank() == 0 && call.operation == Operation::allreduce &&
-           call.bytes() >= shortest_read && queue.other_memory.is_readable();
+    return queue.board.rank() == 0 && bytes_read(queue, call) >= shortest_read &&
+           queue.other_memory.is_open();
+}
+
+std::size_t offset_given(const OperationQueue& queue, std::uint64_t number, int rank, int to) {
+    const auto& board = queue.board;
+    std::size_t offset = 0;
+    std::memcpy(&offset,
+                board.slot(rank, board.announcement(rank, number).slot) +
+                    static_cast<std::size_t>(to) * sizeof(offset),
+                sizeof(offset));
+    return offset;
 }
 
 void announce(OperationQueue& queue, const Call& call, std::uint64_t number) {
@@ -109,8 +152,10 @@ void announce(OperationQueue& queue, const Call& call, std::uint64_t number) {
         slot = gives ? board.take_slot(number).value_or(-1) : 0;
         if (gives && slot >= 0) std::memcpy(board.slot(board.rank(), slot), data.data(), data.size());
     }
+    if (call.operation == Operation::all_to_allv) slot = tell_offsets(queue, call, number).value_or(-1);
     const bool chooses = !position && chooses_way(queue, call);
-    board.announce(number, call, position, slot, chooses ? queue.faster_way.next(call.bytes()) : Way::pieces);
+    board.announce(number, call, position, slot,
+                   chooses ? queue.faster_way.next(call.operation, call.bytes()) : Way::pieces);
 }
 
 Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t number) {
@@ -126,6 +171,8 @@ Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t num
         agreement.is_short = agreement.is_short && said.slot >= 0;
         in_window = in_window && said.window == first.window && said.offset == first.offset;
     }
+    if (call.operation == Operation::all_to_allv && !std::exchange(agreement.is_short, false))
+        agreement.way = Way::pieces;  // not all have told their offsets
     if (in_window && !agreement.is_short) {
         const auto data = given(queue, call);
         const auto position = Window::find(data.data(), data.size());

@@ -148,7 +148,7 @@ void NodeBoard::announce(std::uint64_t number, const Call& call, std::optional<W
     said.count = call.count;
     said.window = position ? position->window->id() : 0;
     said.offset = position ? position->offset : 0;
-    said.address = reinterpret_cast<std::uintptr_t>(call.receive);
+    said.address = reinterpret_cast<std::uintptr_t>(call.send != nullptr ? call.send : call.receive);
     said.peer = call.peer;
     said.operation = call.operation;
     said.element = call.element;
@@ -233,6 +233,11 @@ bool NodeBoard::raise_alarm(std::uint64_t number) const {
 
 std::uint64_t NodeBoard::alarm() const {
     return transport(0).alarm.load(std::memory_order_relaxed);
+}
+
+bool NodeBoard::was_given_up() const {
+    // The announcement and the alarm are sequentially consistent, too.
+    return transport(0).alarm.load(std::memory_order_seq_cst) != 0;
 }
 
 }  // namespace dtrain::comm

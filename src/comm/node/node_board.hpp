@@ -25,13 +25,14 @@ struct alignas(64) Announcement {
     std::uint64_t count;
     std::uint64_t window;  ///< Window::id(), 0: other memory
     std::uint64_t offset;
-    std::uint64_t address;  ///< of its receive buffer, in its process
+    std::uint64_t address;  ///< of what it gives, in its process
     std::int32_t peer;
     Operation operation;
     DataType element;
     Reduction reduction;
-    Way way;           ///< first rank only: how a long reduction is to be done
-    std::int8_t slot;  ///< the slot with the rank's data; none if they are too long
+    Way way;  ///< first rank only: how a long operation is to be done
+    std::int8_t
+        slot;  ///< the slot with the rank's data; none if they are too long. all_to_allv: with offsets
 };
 
 /// The memory through which the ranks of a node synchronise. Each rank writes its own part of it:
@@ -103,6 +104,8 @@ class NodeBoard {
     bool raise_alarm(std::uint64_t number) const;
     /// The operation in which that rank waited; 0 without an alarm.
     std::uint64_t alarm() const;
+    /// Whether there is an alarm by ranks that had not seen this one's announcement. Otherwise they see it.
+    bool was_given_up() const;
 
   private:
     struct Transport;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "comm/api/copy_bytes.hpp"
+#include "comm/node/reading.hpp"
 #include "comm/node/reduce_loops.hpp"
 #include "comm/node/staged.hpp"
 
@@ -41,10 +43,15 @@ void reduce_short(OperationQueue& queue, const Call& call, std::uint64_t number,
     loop_of(queue, call)(queue.sources, std::span(&to, 1), call.count);
 }
 
-Task use_shards(OperationQueue& queue, const Call& call, const Agreement& agreement) {
+Task use_shards(OperationQueue& queue, const Call& call, const Agreement& agreement, std::uint64_t number) {
     const auto loop = loop_of(queue, call);
     const auto bytes = call.bytes();
     const auto shard = shard_of(bytes, queue.board.rank(), queue.board.size());
+    if (!agreement.offset && agreement.way == Way::reads) {
+        co_await reduce_segment_by_reading(queue, call.send + shard.first, shard, call.receive + shard.first,
+                                           number, loop, call.use);
+        co_return;
+    }
     if (agreement.offset) {
         for (std::size_t done = 0; done < shard.bytes; done += used_at_once) {
             const auto length = std::min(used_at_once, shard.bytes - done);
@@ -71,15 +78,21 @@ Task use_shards(OperationQueue& queue, const Call& call, const Agreement& agreem
     co_await all_steps(queue);
 }
 
-Task scatter(OperationQueue& queue, const Call& call, const Agreement& agreement) {
+Task scatter(OperationQueue& queue, const Call& call, const Agreement& agreement, std::uint64_t number) {
     const auto loop = loop_of(queue, call);
     const auto bytes = call.bytes();
+    const auto own = bytes * static_cast<std::size_t>(queue.board.rank());
     if (agreement.offset) {
         auto* to = call.receive;
-        aim(queue, agreement, bytes * static_cast<std::size_t>(queue.board.rank()));
+        aim(queue, agreement, own);
         loop(queue.sources, std::span(&to, 1), call.count);
         queue.board.step();
         co_await all_steps(queue);
+        co_return;
+    }
+    if (agreement.way == Way::reads) {
+        co_await reduce_segment_by_reading(queue, call.send + own, {own, bytes}, call.receive, number, loop,
+                                           {});
         co_return;
     }
     std::vector<Segment> blocks;
@@ -92,8 +105,14 @@ Task scatter(OperationQueue& queue, const Call& call, const Agreement& agreement
         });
 }
 
-Task gather(OperationQueue& queue, const Call& call) {
+Task gather(OperationQueue& queue, const Call& call, const Agreement& agreement, std::uint64_t number) {
     const auto bytes = call.bytes();
+    if (agreement.way == Way::reads) {
+        std::vector<std::byte*> to;
+        for (std::size_t i = 0; i < queue.sources.size(); ++i) to.push_back(call.receive + i * bytes);
+        co_await take_by_reading(queue, call.send, std::vector<Segment>(to.size(), {0, bytes}), to, number);
+        co_return;
+    }
     co_await show_in_pieces(
         queue, call.send, bytes, -1,
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
@@ -113,14 +132,26 @@ std::vector<Segment> segments_of(const std::vector<std::size_t>& counts) {
     return segments;
 }
 
-Task exchange(OperationQueue& queue, const Call& call, std::size_t max) {
+Task exchange(OperationQueue& queue, const Call& call, const Agreement& agreement, std::uint64_t number) {
     const auto ranks = queue.sources.size();
     const std::vector<std::size_t> same(ranks, call.count);
     const bool is_even = call.operation == Operation::all_to_all;
     const auto out = segments_of(is_even ? same : call.send_counts);
     const auto in = segments_of(is_even ? same : call.receive_counts);
+    if (agreement.way == Way::reads) {
+        const int me = queue.board.rank();
+        std::vector<Segment> from;
+        std::vector<std::byte*> to;
+        for (std::size_t i = 0; i < ranks; ++i) {
+            const auto first = is_even ? out[me].first : offset_given(queue, number, static_cast<int>(i), me);
+            from.push_back({first, in[i].bytes});
+            to.push_back(call.receive + in[i].first);
+        }
+        co_await take_by_reading(queue, call.send + out[me].first, from, to, number);
+        co_return;
+    }
     co_await exchange_in_pieces(
-        queue, call.send, out, max,
+        queue, call.send, out, max_announced(queue, number),
         [&](const std::vector<const std::byte*>& from, std::size_t first, std::size_t length) {
             for (std::size_t i = 0; i < from.size(); ++i) {
                 if (first >= in[i].bytes) continue;
@@ -167,11 +198,51 @@ void reduce_shard(OperationQueue& queue, const Call& call, const Agreement& agre
     queue.board.step();
 }
 
-/// Reduces buffers that are not in shared memory.
-Task reduce_the_way(OperationQueue& queue, const Call& call, Way way, std::uint64_t number) {
-    return way == Way::reads
-               ? reduce_from_others(queue, call.receive, call.bytes(), number, loop_of(queue, call))
-               : reduce_in_pieces(queue, call.receive, call.bytes(), loop_of(queue, call));
+/// The time of a long operation, for the rank that chooses the way.
+class Trial {
+  public:
+    Trial(OperationQueue& queue, const Call& call, const Agreement& agreement)
+        : queue_(queue), way_(agreement.way) {
+        if (agreement.is_short || agreement.offset || !chooses_way(queue, call)) return;
+        begin_ = Clock::now();
+        absences_ = queue.absences();
+    }
+
+    void end(const Call& call) const {
+        if (begin_ && absences_ == queue_.absences())  // the program waited all the time
+            queue_.faster_way.took(call.operation, call.bytes(), way_, Clock::now() - *begin_);
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    OperationQueue& queue_;
+    Way way_;
+    std::optional<Clock::time_point> begin_;
+    std::uint64_t absences_ = 0;
+};
+
+/// The operation if the data are too long for slots.
+Task long_on_one_node(OperationQueue& queue, const Call& call, const Agreement& agreement,
+                      std::uint64_t number) {
+    const Trial trial(queue, call, agreement);
+    switch (call.operation) {
+        case Operation::reduce_shards:
+            co_await use_shards(queue, call, agreement, number);
+            break;
+        case Operation::reduce_scatter:
+            co_await scatter(queue, call, agreement, number);
+            break;
+        case Operation::all_gather:
+            co_await gather(queue, call, agreement, number);
+            break;
+        case Operation::broadcast:
+            co_await broadcast_in_node(queue, call, agreement, call.peer);
+            break;
+        default:
+            co_await exchange(queue, call, agreement, number);
+    }
+    trial.end(call);
 }
 
 }  // namespace
@@ -184,13 +255,12 @@ Task reduce_in_node(OperationQueue& queue, const Call& call, const Agreement& ag
         reduce_shard(queue, call, agreement);
         co_await all_steps(queue);
     } else {
-        using Clock = std::chrono::steady_clock;
-        const bool chooses = chooses_way(queue, call);
-        const auto begin = chooses ? Clock::now() : Clock::time_point();
-        const auto absences = queue.absences();
-        co_await reduce_the_way(queue, call, agreement.way, number);
-        if (chooses && absences == queue.absences())  // the program waited all the time
-            queue.faster_way.took(call.bytes(), agreement.way, Clock::now() - begin);
+        const Trial trial(queue, call, agreement);
+        if (agreement.way == Way::reads)
+            co_await reduce_by_reading(queue, call.receive, call.bytes(), number, loop_of(queue, call));
+        else
+            co_await reduce_in_pieces(queue, call.receive, call.bytes(), loop_of(queue, call));
+        trial.end(call);
     }
 }
 
@@ -226,16 +296,8 @@ Task on_one_node(OperationQueue& queue, Call call, std::uint64_t number) {
         co_await reduce_in_node(queue, call, agreement, number);
     } else if (agreement.is_short) {
         finish_short(queue, call, number);
-    } else if (call.operation == Operation::reduce_shards) {
-        co_await use_shards(queue, call, agreement);
-    } else if (call.operation == Operation::reduce_scatter) {
-        co_await scatter(queue, call, agreement);
-    } else if (call.operation == Operation::all_gather) {
-        co_await gather(queue, call);
-    } else if (call.operation == Operation::broadcast) {
-        co_await broadcast_in_node(queue, call, agreement, call.peer);
     } else {
-        co_await exchange(queue, call, max_announced(queue, number));
+        co_await long_on_one_node(queue, call, agreement, number);
     }
 }
 

@@ -14,17 +14,29 @@
 namespace dtrain::comm {
 namespace {
 
+/// process_vm_readv() or process_vm_writev()
+using Move = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long);
+
 /// Returns false with errno set.
-bool read_from(int process, std::uint64_t address, std::span<std::byte> to) {
-    while (!to.empty()) {
-        const iovec local{to.data(), to.size()};
-        const iovec remote{reinterpret_cast<void*>(address), to.size()};
-        const auto got = ::process_vm_readv(process, &local, 1, &remote, 1, 0);
-        if (got <= 0) return false;
-        to = to.subspan(static_cast<std::size_t>(got));
-        address += static_cast<std::uint64_t>(got);
+bool move_all(Move move, int process, std::uint64_t address, std::byte* own, std::size_t bytes) {
+    while (bytes > 0) {
+        const iovec local{own, bytes};
+        const iovec remote{reinterpret_cast<void*>(address), bytes};
+        const auto moved = move(process, &local, 1, &remote, 1, 0);
+        if (moved <= 0) return false;
+        own += moved;
+        address += static_cast<std::uint64_t>(moved);
+        bytes -= static_cast<std::size_t>(moved);
     }
     return true;
+}
+
+bool read_from(int process, std::uint64_t address, std::span<std::byte> to) {
+    return move_all(::process_vm_readv, process, address, to.data(), to.size());
+}
+
+bool write_to(int process, std::uint64_t address, std::span<const std::byte> from) {
+    return move_all(::process_vm_writev, process, address, const_cast<std::byte*>(from.data()), from.size());
 }
 
 }  // namespace
@@ -34,27 +46,50 @@ OtherMemory::OtherMemory(const Peers& node) {
         std::int64_t pid = 0;
         std::uint64_t address = 0;  // of its mark
         std::uint64_t mark = 0;
+        std::uint64_t trial = 0;  // address of what any rank may write
     };
+    static std::uint64_t trial = 0;
     const auto& mark = process_mark();
-    is_readable_ = true;
-    for (const auto& process :
-         node.all_gather(Process{::getpid(), reinterpret_cast<std::uintptr_t>(&mark), mark})) {
+    is_open_ = true;
+    for (const auto& process : node.all_gather(Process{::getpid(), reinterpret_cast<std::uintptr_t>(&mark),
+                                                       mark, reinterpret_cast<std::uintptr_t>(&trial)})) {
         processes_.push_back(static_cast<int>(process.pid));
+        mark_addresses_.push_back(process.address);
         marks_.push_back(process.mark);
         std::uint64_t found = 0;
+        constexpr std::uint64_t zero = 0;
         if (!read_from(processes_.back(), process.address, std::as_writable_bytes(std::span(&found, 1))) ||
-            found != process.mark)
-            is_readable_ = false;
+            found != process.mark ||
+            !write_to(processes_.back(), process.trial, std::as_bytes(std::span(&zero, 1))))
+            is_open_ = false;
     }
-    is_readable_ = node.all(is_readable_);
+    is_open_ = node.all(is_open_);
+}
+
+void OtherMemory::throw_gone(int rank, const char* what) const {
+    throw MemoryGone(
+        fmt::format("the memory of process {} cannot be {}: {}", processes_[static_cast<std::size_t>(rank)],
+                    what, std::generic_category().message(errno)),
+        rank);
 }
 
 void OtherMemory::read(int rank, std::uint64_t address, std::span<std::byte> to) const {
-    const int process = processes_[static_cast<std::size_t>(rank)];
-    if (!read_from(process, address, to))
-        throw MemoryGone(fmt::format("the memory of process {} cannot be read: {}", process,
-                                     std::generic_category().message(errno)),
-                         rank);
+    if (!read_from(processes_[static_cast<std::size_t>(rank)], address, to)) throw_gone(rank, "read");
+}
+
+void OtherMemory::write(int rank, std::uint64_t address, std::span<const std::byte> from) const {
+    if (!write_to(processes_[static_cast<std::size_t>(rank)], address, from)) throw_gone(rank, "written");
+}
+
+void OtherMemory::check_is_there(int rank) const {
+    const auto of_rank = static_cast<std::size_t>(rank);
+    std::uint64_t found = 0;
+    if (!read_from(processes_[of_rank], mark_addresses_[of_rank],
+                   std::as_writable_bytes(std::span(&found, 1))))
+        throw_gone(rank, "read");
+    if (found == marks_[of_rank]) return;
+    errno = ESRCH;
+    throw_gone(rank, "read");
 }
 
 }  // namespace dtrain::comm

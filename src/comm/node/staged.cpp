@@ -8,7 +8,6 @@ namespace dtrain::comm {
 namespace {
 
 constexpr auto piece_bytes = NodeBoard::piece_bytes;
-constexpr std::size_t taken_at_once = std::size_t{256} << 10U;
 
 /// Divides a buffer into pieces of the board.
 struct Cut {
@@ -56,42 +55,6 @@ void take_shards(OperationQueue& queue, std::byte* buffer, Segment piece, std::s
 }
 
 }  // namespace
-
-Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t bytes, std::uint64_t number,
-                        ReduceLoop loop) {
-    const auto& board = queue.board;
-    const auto ranks = static_cast<std::size_t>(board.size());
-    const auto me = static_cast<std::size_t>(board.rank());
-    const auto address = [&](std::size_t rank) {
-        return board.announcement(static_cast<int>(rank), number).address;
-    };
-    // The data read from all ranks at a time fit into the second-level cache.
-    const std::size_t part = std::max<std::size_t>(4096, taken_at_once / ranks / 4096 * 4096);
-    queue.scratch.resize(std::max(queue.scratch.size(), part * ranks));
-    const auto own = shard_of(bytes, board.rank(), board.size());
-    for (std::size_t done = 0; done < own.bytes; done += part) {
-        const auto length = std::min(part, own.bytes - done);
-        auto* to = buffer + own.first + done;
-        for (std::size_t other = 0; other < ranks; ++other) {
-            auto* const taken = queue.scratch.data() + other * part;
-            if (other != me)
-                queue.other_memory.read(static_cast<int>(other), address(other) + own.first + done,
-                                        {taken, length});
-            queue.sources[other] = other == me ? to : taken;
-        }
-        loop(queue.sources, std::span(&to, 1), length / size_of(loop.element));
-    }
-    queue.board.step();
-    co_await all_steps(queue);
-    for (std::size_t other = 0; other < ranks; ++other) {
-        const auto shard = shard_of(bytes, static_cast<int>(other), board.size());
-        if (other == me || shard.bytes == 0) continue;
-        queue.other_memory.read(static_cast<int>(other), address(other) + shard.first,
-                                {buffer + shard.first, shard.bytes});
-    }
-    queue.board.step();
-    co_await all_steps(queue);
-}
 
 // A pipeline: each step advances three pieces by one stage, so that there is one wait per piece. A piece's
 // memory is reused two steps later, when all ranks have read it.

@@ -31,11 +31,7 @@ inline Segment shard_of(std::size_t bytes, int rank, int ranks) {
 // through the pieces of the board, one piece after the other. All ranks of the node make the same call with
 // the same lengths.
 
-/// Reduces `bytes` of every rank's buffer, in place on all of them. The first function needs no copies except
-/// those made by the system: it reads the other ranks' announced buffers from their processes (OtherMemory).
-/// Both add in rank order.
-Task reduce_from_others(OperationQueue& queue, std::byte* buffer, std::size_t bytes, std::uint64_t number,
-                        ReduceLoop loop);
+/// Reduces `bytes` of every rank's buffer, in place on all of them, in rank order.
 Task reduce_in_pieces(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 
 /// Receives one piece: `from[i]` is from the node's rank i and belongs to [first, first + bytes) of what that

@@ -3,7 +3,9 @@
 // Oracle: plain serial arithmetic over what all ranks contribute (values.hpp): the values are whole and
 // small, so that every order of additions gives the same bits. Runs at 1 to 4 ranks, on one node and on
 // several (DTRAIN_RANKS_PER_NODE).
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -87,6 +89,108 @@ TYPED_TEST(Operations, LongAllReducesHaveTheSameBitsWhicheverWayTheyAreMade) {
             ASSERT_EQ(std::memcmp(own.data(), first.data(), count * sizeof(TypeParam)), 0) << sum;
         }
     }
+}
+
+// As for AllReduce: with other memory both ways are tried in turns.
+TYPED_TEST(Operations, LongOnesGiveTheSameWhicheverWayTheyAreMade) {
+    const auto size = static_cast<std::size_t>(this->ranks);
+    const auto rank = static_cast<std::size_t>(this->me);
+    constexpr std::size_t count = (std::size_t{300} << 10U) / sizeof(TypeParam) + 5;
+    const auto one = values_of<TypeParam>(this->me, count);
+    const auto all = values_of<TypeParam>(this->me, count * size);
+    std::vector<std::size_t> out_counts;  // longer ones to later ranks
+    std::vector<std::size_t> in_counts(size, count / size * (rank + 1));
+    for (std::size_t other = 0; other < size; ++other) out_counts.push_back(count / size * (other + 1));
+    const auto sum = [](const auto& lengths) {
+        return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+    };
+    const auto uneven = values_of<TypeParam>(this->me, sum(out_counts));
+    const std::size_t first_for_me = count / size * (rank * (rank + 1) / 2);
+
+    for (int round = 0; round < 6; ++round) {
+        std::vector<TypeParam> part(count);
+        this->world.reduce_scatter(std::span<const TypeParam>(all), std::span(part));
+        this->expect_reduced(part, Reduction::sum, rank * count);
+
+        auto reduced = one;
+        this->world.reduce_shards(std::span(reduced), [&](std::size_t first, std::span<TypeParam> sums) {
+            this->expect_reduced(sums, Reduction::sum, first);
+        });
+
+        std::vector<TypeParam> from_all(count * size);
+        this->world.all_gather(std::span<const TypeParam>(one), std::span(from_all));
+        std::vector<TypeParam> exchanged(count * size);
+        this->world.start_all_to_all(std::span<const TypeParam>(all), std::span(exchanged)).wait();
+        std::vector<TypeParam> in(sum(in_counts));
+        this->world.all_to_allv(std::span<const TypeParam>(uneven), out_counts, std::span(in), in_counts);
+        const auto part_of = [](const std::vector<TypeParam>& values, std::size_t first, std::size_t length) {
+            return std::vector<TypeParam>(values.begin() + static_cast<std::ptrdiff_t>(first),
+                                          values.begin() + static_cast<std::ptrdiff_t>(first + length));
+        };
+        for (std::size_t from = 0; from < size; ++from) {
+            const auto other = static_cast<int>(from);
+            ASSERT_EQ(part_of(from_all, from * count, count), values_of<TypeParam>(other, count)) << round;
+            ASSERT_EQ(part_of(exchanged, from * count, count),
+                      values_of<TypeParam>(other, count, rank * count))
+                << round;
+            ASSERT_EQ(part_of(in, from * in_counts[from], in_counts[from]),
+                      values_of<TypeParam>(other, in_counts[from], first_for_me))
+                << round;
+        }
+
+        for (int root = 0; root < this->ranks; ++root) {
+            auto shown = one;
+            this->world.broadcast(std::span(shown), root);
+            ASSERT_EQ(shown, values_of<TypeParam>(root, count)) << round;
+        }
+    }
+}
+
+TYPED_TEST(Operations, WhatWasGivenMayBeChangedOnceTheOperationIsOver) {
+    constexpr std::size_t count = (std::size_t{400} << 10U) / sizeof(TypeParam);
+    std::vector<TypeParam> all(count * static_cast<std::size_t>(this->ranks));
+    for (int round = 0; round < 24; ++round) {
+        auto own = values_of<TypeParam>(this->me, count);
+        this->world.all_gather(std::span<const TypeParam>(own), std::span(all));
+        std::ranges::fill(own, static_cast<TypeParam>(77));
+        for (int rank = 0; rank < this->ranks; ++rank) {
+            const auto expected = values_of<TypeParam>(rank, count);
+            ASSERT_TRUE(
+                std::equal(expected.begin(), expected.end(),
+                           all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank) * count)))
+                << "from " << rank << ", " << round;
+        }
+    }
+}
+
+TYPED_TEST(Operations, ManyExchangesOfDifferentLengthsAtATime) {
+    const auto size = static_cast<std::size_t>(this->ranks);
+    const auto length = [](std::size_t from, std::size_t to) {
+        return (std::size_t{200} << 10U) / sizeof(TypeParam) + 100 * from + 1000 * to;
+    };
+    std::vector<std::size_t> out_counts, in_counts;
+    for (std::size_t other = 0; other < size; ++other) {
+        out_counts.push_back(length(static_cast<std::size_t>(this->me), other));
+        in_counts.push_back(length(other, static_cast<std::size_t>(this->me)));
+    }
+    const auto sum = [](const auto& lengths) {
+        return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+    };
+    const auto out = values_of<TypeParam>(this->me, sum(out_counts));
+    std::vector<std::vector<TypeParam>> in(10, std::vector<TypeParam>(sum(in_counts)));
+    std::vector<Request> requests;
+    for (auto& received : in)
+        requests.push_back(this->world.start_all_to_allv(std::span<const TypeParam>(out), out_counts,
+                                                         std::span(received), in_counts));
+    for (auto& request : requests) request.wait();
+    std::vector<TypeParam> expected;
+    for (std::size_t from = 0; from < size; ++from) {
+        std::size_t first = 0;
+        for (std::size_t to = 0; to < static_cast<std::size_t>(this->me); ++to) first += length(from, to);
+        const auto sent = values_of<TypeParam>(static_cast<int>(from), in_counts[from], first);
+        expected.insert(expected.end(), sent.begin(), sent.end());
+    }
+    for (const auto& received : in) ASSERT_EQ(received, expected);
 }
 
 TYPED_TEST(Operations, AllReduceOfBuffersThatOnlySomeRanksHaveInTheWindow) {
