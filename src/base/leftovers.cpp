@@ -30,10 +30,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Prefixes of shared memory files of Open MPI 4 and 5, and of dtrain's own messages (dtrain-letters-: 0.1).
-/// MPI creates a file and maps it at once.
-constexpr std::array<std::string_view, 6> shared_files{
-    "vader_segment.", "sm_segment.", "osc_sm.", "osc_rdma.", "dtrain-messages-", "dtrain-letters-"};
+/// Prefixes of shared memory files of Open MPI 4 and 5, and of dtrain's own messages (dtrain-letters-: 0.1)
+/// and ports. MPI creates a file and maps it at once.
+constexpr std::array<std::string_view, 7> shared_files{
+    "vader_segment.",   "sm_segment.",     "osc_sm.",      "osc_rdma.",
+    "dtrain-messages-", "dtrain-letters-", "dtrain-ports-"};
 constexpr double clock_margin = 10;  // seconds
 constexpr std::chrono::milliseconds time_to_open{50};
 

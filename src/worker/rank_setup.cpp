@@ -71,9 +71,12 @@ CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& given) {
     return machine.is_this_system && !both.empty() ? both : machine.allowed;
 }
 
+int unplanned_ports(const cluster::Identity& identity) {
+    return identity.local_size + rendezvous_ports;
+}
+
 cluster::Endpoints unplanned_endpoints(const cluster::Identity& identity, std::optional<int> start_port) {
-    const int port =
-        start_port.value_or(cluster::base_port(identity.job_id, identity.local_size + rendezvous_ports));
+    const int port = start_port.value_or(cluster::base_port(identity.job_id, unplanned_ports(identity)));
     if (identity.nodes == 1) return cluster::consecutive_endpoints({this_node}, {identity.size}, port);
     if (static_cast<int>(identity.hosts.size()) != identity.nodes ||
         identity.ranks_of_node.size() != identity.hosts.size())

@@ -38,6 +38,9 @@ std::vector<topology::VisibleGpu> selected_gpus(const std::vector<topology::Visi
 /// (mpirun, hydra; they are redistributed near the GPUs), else this process' own mask (Slurm, taskset)
 CpuSet usable_cpus(const topology::Machine& machine, const CpuSet& given);
 
+/// How many ports a node needs for its ranks of a job that dtrain-launch has not planned. Pure.
+int unplanned_ports(const cluster::Identity& identity);
+
 /// The addresses of a job that dtrain-launch has not planned: node names from the launcher's variables, ports
 /// from a hash of the job id or from `start_port`. Pure.
 /// @throws UsageError if the job has several nodes and no variable names them

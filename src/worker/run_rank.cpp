@@ -39,6 +39,7 @@
 #include "protocol/rank_contract.hpp"
 #include "protocol/torch_job.hpp"
 #include "scheduler/registry.hpp"
+#include "worker/agreed_port.hpp"
 #include "worker/binding.hpp"
 #include "worker/commands.hpp"
 #include "worker/gloo_folder.hpp"
@@ -116,6 +117,7 @@ class Rank {
         remove_leftovers_of_dead_jobs();
         // Keeps the ports reserved until just before the program starts.
         HeldPorts held;
+        std::optional<AgreedPort> agreed;
         std::filesystem::path log, stdout_log;
         std::optional<RotatingLog> bounded_log;
         try {
@@ -135,7 +137,12 @@ class Rank {
                 program.output = open_log(log, options_.log);
             }
             const auto planned = planned_endpoints(inherited_);
-            endpoints_ = planned ? *planned : unplanned_endpoints(identity_, options_.start_port);
+            auto start_port = options_.start_port;
+            if (!planned && !start_port && identity_.nodes == 1) {
+                agreed.emplace("/dev/shm", identity_.job_id, unplanned_ports(identity_));
+                start_port = agreed->first();
+            }
+            endpoints_ = planned ? *planned : unplanned_endpoints(identity_, start_port);
             held = HeldPorts::exactly(ports_of_rank(identity_, endpoints_, servers_));
         } catch (const PortTaken& error) {
             return give_up(error.what(), Event::Kind::port_taken);

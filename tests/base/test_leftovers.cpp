@@ -95,10 +95,10 @@ TEST_F(Leftovers, SharedMemoryGoesUnlessItIsMapped) {
     const MappedFile mapped(living);
     const auto other = folders_.shared_memory / "psm3_shm.1";
     for (const char* dead : {"vader_segment.node1.0.2f690001.0", "sm_segment.node1.0.2f690001.0",
-                             "dtrain-messages-1-2", "dtrain-letters-1-2"})
+                             "dtrain-messages-1-2", "dtrain-letters-1-2", "dtrain-ports-0-123"})
         tests::write_bytes(folders_.shared_memory / dead, "x");
     tests::write_bytes(other, "x");
-    EXPECT_EQ(remove_leftovers(folders_), 4);
+    EXPECT_EQ(remove_leftovers(folders_), 5);
     EXPECT_TRUE(fs::exists(living));
     EXPECT_TRUE(fs::exists(other)) << "not a name that dtrain knows";
 }

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -24,6 +25,27 @@ def test_under_mpirun_with_a_program_without_mpi(job, ranks):
     assert done.stdout == f"0 {ranks} {ranks}\n"
     assert [job.log(r) for r in range(ranks)] == [f"{r} {ranks} {ranks}\n" for r in range(ranks)]
     assert job.left_behind() == []
+
+
+def test_a_taken_port_is_no_reason_to_fail_without_a_launcher(job):
+    """Of two jobs of the same number the first tells the usual ports."""
+    script = "echo $PADDLE_TRAINER_ENDPOINTS $PADDLE_MASTER $MASTER_PORT"
+
+    def ports():
+        done = job.mpirun(3, WORKER, "--log_overwrite", "--", "sh", "-c", script, env={"DTRAIN_JOB_ID": str(job.folder)})
+        assert done.returncode == 0, done.stderr
+        of_ranks = {job.log(rank) for rank in range(3)}
+        assert len(of_ranks) == 1, of_ranks
+        return [int(number) for number in re.findall(r"\b\d{4,5}\b", of_ranks.pop())]
+
+    usual = ports()
+    assert usual == list(range(usual[0], usual[0] + 5))
+    for taken in (usual[0], usual[2], usual[4]):
+        with socket.create_server(("", taken)):
+            others = ports()
+        assert others == list(range(others[0], others[0] + 5)) and taken not in others
+    assert job.left_behind() == []
+    assert not [name for name in os.listdir("/dev/shm") if job.folder.name in name]
 
 
 def test_under_mpirun_with_a_program_that_uses_mpi(job):
