@@ -17,21 +17,32 @@ from program_runs import run, why_no_import
 HERE = Path(__file__).resolve().parent
 IN_ALL = False
 ROUNDS, REPEATS = 7, 5
-LARGEST = 1 << 26
+SIZES = [1 << 12, 1 << 16, 1 << 20, 1 << 24, 1 << 26]
+LARGEST = SIZES[-1]
 LIMIT = 900  # seconds
 AIMS = {2: {"all_reduce": 8.0}, 4: {"all_reduce": 4.0}}
 OTHERS = 4.0  # all_gather ..., from 64 KiB
 DDP = {"small": (3.0, 0.9), "big": (1.0, 0.97)}  # of gloo's rate, and of the rate without an exchange
 
 
-def cases(build):
+def interpreter(build):
+    """One with torch; the library is built."""
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
         raise Unavailable("DTRAIN_COMPAT_PYTHON names no interpreter")
     if reason := why_no_import(python, "torch"):
         raise Unavailable(f"{python} cannot import torch: {reason}")
     built(build, "src/libdtrain.so.0.2.0", "src/bin/dtrain-run")
-    os.environ.update(PYTHONPATH=str(HERE.parent / "python"), DTRAIN_LIBRARY=str(build / "src/libdtrain.so.0"))
+    return python
+
+
+def environment_of(build):
+    return {"PYTHONPATH": str(HERE.parent / "python"), "DTRAIN_LIBRARY": str(build / "src/libdtrain.so.0")}
+
+
+def cases(build):
+    python = interpreter(build)
+    os.environ.update(environment_of(build))
     for ranks in (2, 4):
         yield from operations(python, ranks)
     for model, (of_gloo, alone) in DDP.items():
@@ -51,14 +62,19 @@ def operations(python, ranks):
     command = ["mpirun", "-np", ranks, "--bind-to", "none", "sh", "-c", start, "sh", python,
                HERE / "peers/torch_operations.py", ROUNDS, LARGEST]
     times = once(lambda: parsed(run(command, environment, limit=LIMIT).output, rates))
+    yield from cases_of(times, LARGEST, f"{ranks} ranks",
+                        lambda name, size: AIMS[ranks].get(name, OTHERS if size >= 1 << 16 else 1.0))
+
+
+def cases_of(times, largest, where, aim):
+    """@param times a function with what rates() gives @param aim of an operation and bytes"""
     for name in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"):
-        for size in (1 << 12, 1 << 16, 1 << 20, 1 << 24, 1 << 26):
+        for size in (size for size in SIZES if size <= largest):
             def of(back_end, what=(name, size)):
                 return turns(lambda: times()[(*what, back_end)], float)
 
-            aim = AIMS[ranks].get(name, OTHERS if size >= 1 << 16 else 1.0)
-            yield Case(f"{name} of {as_text(size)} on {ranks} ranks", "calls/s", "higher", of("dtrain"), "gloo", of("gloo"), aim,
-                       repeats=ROUNDS - 1, foreign=True)
+            yield Case(f"{name} of {as_text(size)} on {where}", "calls/s", "higher", of("dtrain"), "gloo", of("gloo"),
+                       aim(name, size), repeats=ROUNDS - 1, foreign=True)
 
 
 def rates(output):

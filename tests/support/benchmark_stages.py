@@ -240,12 +240,22 @@ def scale(scene):
     scene.benchmark("plan_scale", """echo '{"step": "plan", "seconds": 0.5, "peak_mb": 20}'""")
 
 
+TORCH_OPERATIONS = """
+    for operation in all_reduce all_gather reduce_scatter all_to_all broadcast; do for size in 4096 65536 1048576 16777216 67108864; do
+    for round in 1 2 3 4 5 6 7; do echo $operation $size dtrain 10; echo $operation $size gloo 40; done; done; done ;;
+"""
+
+
+def torch_nodes(scene):
+    scene.own("src/bin/dtrain-run", "exit 0")
+    scene.python('case "$*" in *torch_operations.py*"-np 2 "*) PEER ;; *torch_operations.py*)' + TORCH_OPERATIONS + "esac")
+    scene.nodes()
+
+
 def torch(scene):
     scene.own("src/bin/dtrain-run", "exit 0")
     scene.python("""case "$*" in
-*torch_operations.py*)
-    for operation in all_reduce all_gather reduce_scatter all_to_all broadcast; do for size in 4096 65536 1048576 16777216 67108864; do
-    for round in 1 2 3 4 5 6 7; do echo $operation $size dtrain 10; echo $operation $size gloo 40; done; done; done ;;
+*torch_operations.py*)""" + TORCH_OPERATIONS + """
 *torch-ddp) PEER ;;
 *mlp.py*) echo 10 ;;
 *torch.distributed.run*) exit 0 ;;
@@ -293,5 +303,6 @@ STAGES = {
     "ps_table": [Stage(ps_table, peer_is("bare table"), ours=True)],
     "scale": [Stage(scale, nothing)],
     "torch": [Stage(torch, lambda row: row.peer == "gloo" and "DistributedDataParallel" in row.case)],
+    "torch_nodes": [Stage(torch_nodes, case_has("2 ranks each"), ours=True, own_too=True)],
     "trace": [Stage(trace, lambda row: row.case == "1 MB on 2 ranks", ours=True, own_too=True)],
 }

@@ -181,7 +181,7 @@ def test_benchmarks_are_the_files_that_define_cases():
     names = harness.names(BENCHMARKS)
     assert "launch" in names and "harness" not in names
     assert not {"all", "compare"} & set(names)
-    assert set(names) - set(harness.names_of_all(BENCHMARKS)) == {"build", "torch"}
+    assert set(names) - set(harness.names_of_all(BENCHMARKS)) == {"build", "torch", "torch_nodes"}
 
 
 def test_an_unknown_name_is_told_with_the_nearest_before_anything_is_built(tmp_path):
