@@ -19,7 +19,8 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What of an installed tree Python's users need: neither headers nor manuals.
 PARTS = ("bin", "lib", "libexec", "share/dtrain/examples")
-LEFT_OUT = re.compile(r"bin/fleetrun$|lib/(pkgconfig|cmake)/|\.a$|lib/libdtrain\.so(\.\d+\.\d+\.\d+)?$|examples/[^/]+/")
+# Of bin dtrain-launch stands for three: zip files have no links (dtrain/_programs.py).
+LEFT_OUT = re.compile(r"bin/(fleetrun|dtrain-run)$|lib/(pkgconfig|cmake)/|\.a$|lib/libdtrain\.so(\.\d+\.\d+\.\d+)?$|examples/[^/]+/")
 EPOCH = (1980, 1, 1, 0, 0, 0)
 # Programs are linked from rooms as a whole; without what they do not call they are a quarter smaller.
 SMALL = ("-Dcpp_args=-ffunction-sections -fdata-sections", "-Dcpp_link_args=-Wl,--gc-sections", "-Dstrip=true")

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
+from typing import NoReturn, Optional
 
 from ._library import TREE, use_mpi_of_wheel
 
 
-def _run(name: str) -> NoReturn:
+def _run(name: str, own_name: Optional[str] = None) -> NoReturn:
+    """@param own_name what the program takes for its name, if it is several"""
     program = os.path.join(TREE, "bin", name)
     if not os.path.exists(program):
-        print(f"{name}: this package of dtrain has no programs ({program} is not there): install the wheel of dtrain, or "
+        print(f"{own_name or name}: this package of dtrain has no programs ({program} is not there): install the wheel of dtrain, or "
               "build dtrain", file=sys.stderr)
         sys.exit(2)
     if sys.prefix != sys.base_prefix:  # scripts are started by this environment's Python, activated or not
@@ -22,7 +23,7 @@ def _run(name: str) -> NoReturn:
     if mpi is not None:  # for what dtrain-worker starts
         named = os.environ.get("LD_LIBRARY_PATH")
         os.environ["LD_LIBRARY_PATH"] = os.path.join(mpi, "lib") + (f":{named}" if named else "")
-    os.execv(program, [program, *sys.argv[1:]])
+    os.execv(program, [own_name or program, *sys.argv[1:]])
 
 
 def launch() -> NoReturn:
@@ -33,7 +34,7 @@ def launch() -> NoReturn:
 def run() -> NoReturn:
     """dtrain-run, which starts this Python."""
     os.environ.setdefault("PYTHON_EXEC", sys.executable)
-    _run("dtrain-run")
+    _run("dtrain-launch", "dtrain-run")
 
 
 def worker() -> NoReturn:
