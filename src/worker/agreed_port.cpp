@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <fcntl.h>
 #include <numeric>
 #include <sys/stat.h>
@@ -33,7 +34,9 @@ bool lock(const FileDescriptor& file, off_t byte, short kind, int command = F_OF
     wanted.l_whence = SEEK_SET;
     wanted.l_start = byte;
     wanted.l_len = 1;
-    return ::fcntl(file.get(), command, &wanted) == 0;
+    while (::fcntl(file.get(), command, &wanted) != 0)
+        if (errno != EINTR) return false;
+    return true;
 }
 
 std::filesystem::path path_for(const std::filesystem::path& folder, std::string_view job_id) {

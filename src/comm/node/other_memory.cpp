@@ -39,6 +39,14 @@ bool write_to(int process, std::uint64_t address, std::span<const std::byte> fro
     return move_all(::process_vm_writev, process, address, const_cast<std::byte*>(from.data()), from.size());
 }
 
+/// Whether the process has its process_mark() there.
+bool has_mark(int process, std::uint64_t address, std::uint64_t mark) {
+    std::uint64_t found = 0;
+    if (!read_from(process, address, std::as_writable_bytes(std::span(&found, 1)))) return false;
+    errno = ESRCH;  // another process has this pid
+    return found == mark;
+}
+
 }  // namespace
 
 OtherMemory::OtherMemory(const Peers& node) {
@@ -56,10 +64,8 @@ OtherMemory::OtherMemory(const Peers& node) {
         processes_.push_back(static_cast<int>(process.pid));
         mark_addresses_.push_back(process.address);
         marks_.push_back(process.mark);
-        std::uint64_t found = 0;
         constexpr std::uint64_t zero = 0;
-        if (!read_from(processes_.back(), process.address, std::as_writable_bytes(std::span(&found, 1))) ||
-            found != process.mark ||
+        if (!has_mark(processes_.back(), process.address, process.mark) ||
             !write_to(processes_.back(), process.trial, std::as_bytes(std::span(&zero, 1))))
             is_open_ = false;
     }
@@ -83,13 +89,7 @@ void OtherMemory::write(int rank, std::uint64_t address, std::span<const std::by
 
 void OtherMemory::check_is_there(int rank) const {
     const auto of_rank = static_cast<std::size_t>(rank);
-    std::uint64_t found = 0;
-    if (!read_from(processes_[of_rank], mark_addresses_[of_rank],
-                   std::as_writable_bytes(std::span(&found, 1))))
-        throw_gone(rank, "read");
-    if (found == marks_[of_rank]) return;
-    errno = ESRCH;
-    throw_gone(rank, "read");
+    if (!has_mark(processes_[of_rank], mark_addresses_[of_rank], marks_[of_rank])) throw_gone(rank, "read");
 }
 
 }  // namespace dtrain::comm

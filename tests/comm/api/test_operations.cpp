@@ -24,6 +24,10 @@ std::vector<std::size_t> counts() {
     return all;
 }
 
+std::size_t sum_of(const std::vector<std::size_t>& lengths) {
+    return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+}
+
 /// Whose sum depends on the order, in types that round.
 template <class T>
 std::vector<T> inexact_values(int rank, std::size_t count) {
@@ -101,10 +105,7 @@ TYPED_TEST(Operations, LongOnesGiveTheSameWhicheverWayTheyAreMade) {
     std::vector<std::size_t> out_counts;  // longer ones to later ranks
     std::vector<std::size_t> in_counts(size, count / size * (rank + 1));
     for (std::size_t other = 0; other < size; ++other) out_counts.push_back(count / size * (other + 1));
-    const auto sum = [](const auto& lengths) {
-        return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
-    };
-    const auto uneven = values_of<TypeParam>(this->me, sum(out_counts));
+    const auto uneven = values_of<TypeParam>(this->me, sum_of(out_counts));
     const std::size_t first_for_me = count / size * (rank * (rank + 1) / 2);
 
     for (int round = 0; round < 6; ++round) {
@@ -121,7 +122,7 @@ TYPED_TEST(Operations, LongOnesGiveTheSameWhicheverWayTheyAreMade) {
         this->world.all_gather(std::span<const TypeParam>(one), std::span(from_all));
         std::vector<TypeParam> exchanged(count * size);
         this->world.start_all_to_all(std::span<const TypeParam>(all), std::span(exchanged)).wait();
-        std::vector<TypeParam> in(sum(in_counts));
+        std::vector<TypeParam> in(sum_of(in_counts));
         this->world.all_to_allv(std::span<const TypeParam>(uneven), out_counts, std::span(in), in_counts);
         const auto part_of = [](const std::vector<TypeParam>& values, std::size_t first, std::size_t length) {
             return std::vector<TypeParam>(values.begin() + static_cast<std::ptrdiff_t>(first),
@@ -173,11 +174,8 @@ TYPED_TEST(Operations, ManyExchangesOfDifferentLengthsAtATime) {
         out_counts.push_back(length(static_cast<std::size_t>(this->me), other));
         in_counts.push_back(length(other, static_cast<std::size_t>(this->me)));
     }
-    const auto sum = [](const auto& lengths) {
-        return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
-    };
-    const auto out = values_of<TypeParam>(this->me, sum(out_counts));
-    std::vector<std::vector<TypeParam>> in(10, std::vector<TypeParam>(sum(in_counts)));
+    const auto out = values_of<TypeParam>(this->me, sum_of(out_counts));
+    std::vector<std::vector<TypeParam>> in(10, std::vector<TypeParam>(sum_of(in_counts)));
     std::vector<Request> requests;
     for (auto& received : in)
         requests.push_back(this->world.start_all_to_allv(std::span<const TypeParam>(out), out_counts,

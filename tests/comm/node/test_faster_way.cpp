@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: the definition. Each way is tried as often as the other, then the one that took less time a byte at
-// its best is taken, for each operation and power of two
-// of the length.
+// its best is taken, for each operation and power of two of the
+// length.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
