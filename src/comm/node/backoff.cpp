@@ -7,6 +7,10 @@
 namespace dtrain::comm {
 namespace {
 
+// A moment may take milliseconds: MPI_Test() yields the processor, where others may want it.
+constexpr int spins_between_looks = 64;
+constexpr std::chrono::milliseconds spins_for{1};
+
 void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -19,13 +23,18 @@ void pause() {
 
 bool Backoff::pass_moment() {
     if (passed_ < spins_) {
-        ++passed_;
+        if (++passed_ % spins_between_looks == 0) {
+            const auto now = Clock::now();
+            if (since_ == Clock::time_point()) since_ = now;
+            if (now - since_ > spins_for) passed_ = spins_;
+        }
         pause();
         return true;
     }
     const auto now = Clock::now();
     if (since_ == Clock::time_point()) since_ = now;
-    if (now - since_ > yields_for_) return false;
+    if (yields_since_ == Clock::time_point()) yields_since_ = now;
+    if (now - yields_since_ > yields_for_) return false;
     ::sched_yield();
     return true;
 }
@@ -33,6 +42,7 @@ bool Backoff::pass_moment() {
 void Backoff::renew() {
     passed_ = 0;
     since_ = {};
+    yields_since_ = {};
 }
 
 std::chrono::duration<double> Backoff::waited() const {

@@ -23,7 +23,7 @@ class Backoff {
     /// Something has happened: starts over.
     void renew();
 
-    /// Time since the first call, or since renew(), without progress; starts after some microseconds.
+    /// Time since the first call, or since renew(), without progress; starts after some moments.
     std::chrono::duration<double> waited() const;
 
   private:
@@ -31,6 +31,7 @@ class Backoff {
     std::chrono::microseconds yields_for_;
     int passed_ = 0;
     Clock::time_point since_{};
+    Clock::time_point yields_since_{};
 };
 
 /// `limit` from now; the clock's last moment if that is longer than it can tell.
