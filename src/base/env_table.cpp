@@ -115,6 +115,7 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_MCA_orte_num_nodes", read, "unknown", "Nodes of the allocation in Open MPI 4.1, more than which the job cannot have."},
     Row{"OMPI_MCA_oob_tcp_if_include", written, "on machines with several networks", "Network of the nodes, such as 10.0.0.0/24, for the daemons of Open MPI 4.1; the user's value is kept."},
     Row{"OMPI_MCA_btl_tcp_if_include", written, "on machines with several networks", "The same for the ranks; the user's value is kept."},
+    Row{"OMPI_MCA_btl_vader_single_copy_mechanism", written, "where ranks may not read each other's memory", "none, in containers that forbid it: Open MPI 4.1 prints a line for each long message otherwise; the user's value is kept."},
     Row{"OMPI_MCA_btl_tcp_disable_family", written, "where every node has an IPv4 address", "6: Open MPI 5.0 with IPv6 warns of addresses that it cannot pair; the user's value is kept."},
     Row{"PRTE_MCA_prte_if_include", written, "on machines with several networks", "The same for the daemons of Open MPI 5; the user's value is kept."},
     Row{"OMPI_MCA_orte_tmpdir_base", both, "below TMPDIR", "Where daemons of Open MPI 4.1 have their files; an agent gives its daemon a folder of its own there."},

@@ -25,6 +25,7 @@
 #include "base/leftovers.hpp"
 #include "base/log_files.hpp"
 #include "base/ports.hpp"
+#include "base/single_copy.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trace_mpi_library.hpp"
@@ -107,8 +108,7 @@ class Rank {
         if (!variables.has("OMP_NUM_THREADS") ||
             cluster::pbs_thread_count_too_high(variables, assignment_.threads))
             variables.set("OMP_NUM_THREADS", std::to_string(assignment_.threads));
-        yield_when_shared(variables);
-        cluster::choose_pmix_store(variables);
+        prepare_mpi(variables);
         exec_native(command, options_.command, variables);
     }
 
@@ -366,8 +366,7 @@ class Rank {
         name_network_interface(variables, identity_, [&](const std::string& host) {
             return contract_.network_interface ? contract_.network_interface : routed_interface(host);
         });
-        yield_when_shared(variables);
-        cluster::choose_pmix_store(variables);
+        prepare_mpi(variables);
         if (!preloaded_.empty()) preload_first(variables, preloaded_);
         return variables;
     }
@@ -394,10 +393,13 @@ class Rank {
                                    : std::chrono::seconds(0);
     }
 
-    /// An MPI rank that busy-waits starves other ranks on the same processors.
-    void yield_when_shared(Environment& variables) const {
+    void prepare_mpi(Environment& variables) const {
+        // An MPI rank that busy-waits starves other ranks on the same processors.
         if (assignment_.shared && !variables.has("OMPI_MCA_mpi_yield_when_idle"))
             variables.set("OMPI_MCA_mpi_yield_when_idle", "1");
+        cluster::choose_pmix_store(variables);
+        if (const auto mechanism = single_copy_mechanism(variables, may_read_processes()))
+            variables.set(single_copy_variable, *mechanism);
     }
 
     void report_event(const Event& event, const std::filesystem::path& log) const {
