@@ -3,9 +3,9 @@
 #include "comm/cross_node/across_nodes.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "comm/cross_node/swap.hpp"
 #include "comm/mpi/mpi_error.hpp"
 #include "comm/node/node_operations.hpp"
 
@@ -64,43 +64,10 @@ Task allreduce(OperationQueue& queue, const Call& call, std::uint64_t number) {
     co_await all_steps(queue);
 }
 
-struct Block {
-    std::size_t first = 0;
-    std::size_t bytes = 0;
-};
-
-/// Blocks of equal or given lengths, one after the other.
-std::vector<Block> blocks_of(const Call& call, const std::vector<std::size_t>& counts, int ranks) {
-    std::vector<Block> blocks;
-    std::size_t first = 0;
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
-        const auto bytes = call.operation == Operation::all_to_allv ? counts[rank] : call.bytes();
-        blocks.push_back({first, bytes});
-        first += bytes;
-    }
-    return blocks;
-}
-
-/// Every pair of ranks swaps its blocks; the ranks start with different partners so that all are busy.
-Task exchange(OperationQueue& queue, const Call& call, std::byte* to) {
-    const auto out = blocks_of(call, call.send_counts, queue.size);
-    const auto in = blocks_of(call, call.receive_counts, queue.size);
-    const bool shows = call.operation == Operation::all_gather;
-    const auto me = static_cast<std::size_t>(queue.rank);
-    const auto outgoing = [&](std::size_t rank) { return call.send + (shows ? 0 : out[rank].first); };
-    if (in[me].bytes > 0) std::memcpy(to + in[me].first, outgoing(me), in[me].bytes);
-    for (int distance = 1; distance < queue.size; ++distance) {
-        const auto next = static_cast<std::size_t>((queue.rank + distance) % queue.size);
-        const auto previous = static_cast<std::size_t>((queue.rank + queue.size - distance) % queue.size);
-        co_await swap(queue, {outgoing(next), out[next].bytes, static_cast<int>(next)},
-                      {to + in[previous].first, in[previous].bytes, static_cast<int>(previous)});
-    }
-}
-
 /// Adds in rank order, as on one node.
-Task reduce_scatter(OperationQueue& queue, const Call& call) {
+Task reduce_scatter(OperationQueue& queue, const Call& call, std::uint64_t number) {
     std::vector<std::byte> arrived(call.bytes() * static_cast<std::size_t>(queue.size));
-    co_await exchange(queue, call, arrived.data());
+    co_await exchange_blocks(queue, call, arrived.data(), number);
     std::vector<const std::byte*> sources;
     for (std::size_t rank = 0; rank < static_cast<std::size_t>(queue.size); ++rank)
         sources.push_back(arrived.data() + rank * call.bytes());
@@ -131,16 +98,28 @@ Task across_nodes(OperationQueue& queue, Call call, std::uint64_t number) {
         co_await allreduce(queue, call, number);
         co_return;
     }
-    queue.board.announce(number, call, std::nullopt, -1);
-    co_await Waiting{{.what = Wait::For::turn}};
-    if (call.operation == Operation::barrier)
-        co_await barrier(queue);
-    else if (call.operation == Operation::broadcast)
-        co_await broadcast(queue, call);
-    else if (call.operation == Operation::reduce_scatter)
-        co_await reduce_scatter(queue, call);
-    else
-        co_await exchange(queue, call, call.receive);
+    switch (call.operation) {
+        case Operation::reduce_scatter:
+            co_await reduce_scatter(queue, call, number);
+            co_return;
+        case Operation::all_gather:
+            if (spares_messages(queue, call)) {
+                co_await gather_by_nodes(queue, call, number);
+                co_return;
+            }
+            [[fallthrough]];
+        case Operation::all_to_all:
+        case Operation::all_to_allv:
+            co_await exchange_blocks(queue, call, call.receive, number);
+            co_return;
+        default:
+            queue.board.announce(number, call, std::nullopt, -1);
+            co_await Waiting{{.what = Wait::For::turn}};
+            if (call.operation == Operation::barrier)
+                co_await barrier(queue);
+            else
+                co_await broadcast(queue, call);
+    }
 }
 
 }  // namespace dtrain::comm

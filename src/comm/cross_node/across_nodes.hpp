@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "comm/mpi/operation_queue.hpp"
 #include "comm/node/reduce_loops.hpp"
 
@@ -15,23 +18,14 @@ Task across_nodes(OperationQueue& queue, Call call, std::uint64_t number);
 /// every byte less than twice. Both add in an order that depends only on the number of nodes and the length.
 constexpr std::size_t max_doubled = std::size_t{64} << 10U;
 
-/// Counts in MPI 3 are of type int.
-constexpr std::size_t max_message = std::size_t{1} << 30U;
-
 Task reduce_by_doubling(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 Task reduce_by_ring(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 
-/// Sends and receives simultaneously; either length may be 0.
-struct Outgoing {
-    const std::byte* data = nullptr;
-    std::size_t bytes = 0;
-    int to = 0;
-};
-struct Incoming {
-    std::byte* data = nullptr;
-    std::size_t bytes = 0;
-    int from = 0;
-};
-Task swap(OperationQueue& queue, Outgoing out, Incoming in);
+/// all_gather, if `spares_messages` is true. All ranks of all nodes make the call.
+bool spares_messages(const OperationQueue& queue, const Call& call);
+Task gather_by_nodes(OperationQueue& queue, Call call, std::uint64_t number);
+
+/// The blocks of all_gather, all_to_all, all_to_allv and reduce_scatter, which are taken to `to`.
+Task exchange_blocks(OperationQueue& queue, Call call, std::byte* to, std::uint64_t number);
 
 }  // namespace dtrain::comm

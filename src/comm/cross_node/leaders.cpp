@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "comm/cross_node/across_nodes.hpp"
-#include "comm/mpi/mpi_error.hpp"
+#include "comm/cross_node/swap.hpp"
 #include "comm/node/staged.hpp"
 
 namespace dtrain::comm {
 namespace {
 
-constexpr int tag = 1;
 // Bytes that the ring processes per round: limits the memory for received data.
 constexpr std::size_t max_round = std::size_t{64} << 20U;
 
@@ -28,24 +27,6 @@ void add(std::byte* own, const std::byte* other, bool other_is_first, std::size_
 }
 
 }  // namespace
-
-Task swap(OperationQueue& queue, Outgoing out, Incoming in) {
-    for (std::size_t done = 0; done < std::max(out.bytes, in.bytes); done += max_message) {
-        MPI_Request requests[] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-        const auto length = [done](std::size_t bytes) {
-            return static_cast<int>(std::min(max_message, bytes - std::min(bytes, done)));
-        };
-        if (length(in.bytes) > 0)
-            check(MPI_Irecv(in.data + done, length(in.bytes), MPI_BYTE, in.from, tag, queue.communicator,
-                            &requests[0]),
-                  "MPI_Irecv");
-        if (length(out.bytes) > 0)
-            check(MPI_Isend(out.data + done, length(out.bytes), MPI_BYTE, out.to, tag, queue.communicator,
-                            &requests[1]),
-                  "MPI_Isend");
-        co_await Waiting{{.what = Wait::For::requests, .value = 0, .requests = requests}};
-    }
-}
 
 Task reduce_by_doubling(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop) {
     const int nodes = queue.map.nodes();

@@ -158,6 +158,12 @@ void announce(OperationQueue& queue, const Call& call, std::uint64_t number) {
                    chooses ? queue.faster_way.next(call.operation, call.bytes()) : Way::pieces);
 }
 
+void announce_memory(OperationQueue& queue, const Call& call, std::uint64_t number) {
+    int slot = -1;
+    if (call.operation == Operation::all_to_allv) slot = tell_offsets(queue, call, number).value_or(-1);
+    queue.board.announce(number, call, std::nullopt, slot, Way::reads);
+}
+
 Agreement agree(const OperationQueue& queue, const Call& call, std::uint64_t number) {
     const auto& board = queue.board;
     const auto& first = board.announcement(0, number);

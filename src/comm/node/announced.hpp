@@ -22,6 +22,9 @@ std::size_t offset_given(const OperationQueue& queue, std::uint64_t number, int 
 /// wait for `come` and agree().
 void announce(OperationQueue& queue, const Call& call, std::uint64_t number);
 
+/// The same for an operation in which the ranks of the node read each other's buffers in any case.
+void announce_memory(OperationQueue& queue, const Call& call, std::uint64_t number);
+
 /// What all ranks of the node derive from their announcements.
 struct Agreement {
     Way way = Way::pieces;           ///< for a long operation; reads: of the announced buffers

@@ -25,7 +25,7 @@ struct alignas(64) Announcement {
     std::uint64_t count;
     std::uint64_t window;  ///< Window::id(), 0: other memory
     std::uint64_t offset;
-    std::uint64_t address;  ///< of what it gives, in its process
+    std::uint64_t address;  ///< of what the others may read, in its process
     std::int32_t peer;
     Operation operation;
     DataType element;

@@ -121,17 +121,6 @@ Task gather(OperationQueue& queue, const Call& call, const Agreement& agreement,
         });
 }
 
-/// Consecutive blocks with lengths by rank.
-std::vector<Segment> segments_of(const std::vector<std::size_t>& counts) {
-    std::vector<Segment> segments;
-    std::size_t first = 0;
-    for (const auto count : counts) {
-        segments.push_back({first, count});
-        first += count;
-    }
-    return segments;
-}
-
 Task exchange(OperationQueue& queue, const Call& call, const Agreement& agreement, std::uint64_t number) {
     const auto ranks = queue.sources.size();
     const std::vector<std::size_t> same(ranks, call.count);

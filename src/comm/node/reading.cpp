@@ -21,12 +21,6 @@ std::size_t part_of_each(const OperationQueue& queue) {
     return std::max(page, read_at_once / ranks / page * page);
 }
 
-void read(OperationQueue& queue, std::size_t rank, std::uint64_t number, std::size_t first,
-          std::span<std::byte> to) {
-    const int other = static_cast<int>(rank);
-    queue.other_memory.read(other, queue.board.announcement(other, number).address + first, to);
-}
-
 /// Reduces at most part_of_each() bytes of what all ranks give. May be done in place.
 void reduce_part(OperationQueue& queue, const std::byte* own, Segment part, std::byte* to,
                  std::uint64_t number, const ReduceLoop& loop) {
@@ -36,13 +30,19 @@ void reduce_part(OperationQueue& queue, const std::byte* own, Segment part, std:
     queue.scratch.resize(std::max(queue.scratch.size(), room * ranks));
     for (std::size_t other = 0; other < ranks; ++other) {
         auto* const taken = queue.scratch.data() + other * room;
-        if (other != me) read(queue, other, number, part.first, {taken, part.bytes});
+        if (other != me)
+            read_announced(queue, static_cast<int>(other), number, part.first, {taken, part.bytes});
         queue.sources[other] = other == me ? own : taken;
     }
     loop(queue.sources, std::span(&to, 1), part.bytes / size_of(loop.element));
 }
 
 }  // namespace
+
+void read_announced(const OperationQueue& queue, int rank, std::uint64_t number, std::size_t first,
+                    std::span<std::byte> to) {
+    queue.other_memory.read(rank, queue.board.announcement(rank, number).address + first, to);
+}
 
 Task reduce_by_reading(OperationQueue& queue, std::byte* buffer, std::size_t bytes, std::uint64_t number,
                        ReduceLoop loop) {
@@ -85,7 +85,7 @@ Task take_by_reading(OperationQueue& queue, const std::byte* own, std::vector<Se
         if (other == me)
             copy_bytes(to[me], own, segment.bytes);
         else if (segment.bytes > 0)
-            read(queue, other, number, segment.first, {to[other], segment.bytes});
+            read_announced(queue, static_cast<int>(other), number, segment.first, {to[other], segment.bytes});
     }
     queue.board.step();
     co_await all_steps(queue);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "comm/mpi/operation_queue.hpp"
@@ -15,6 +16,10 @@ namespace dtrain::comm {
 // Long operations between the ranks of a node whose buffers are not in shared memory: each rank reads what it
 // needs from the buffers that the others have announced (OtherMemory), without a copy in between. All ranks
 // of the node make the same call. At its end all have read what they need from this rank.
+
+/// Fills `to` from byte `first` of the buffer that the node's rank `rank` has announced. @throws MemoryGone
+void read_announced(const OperationQueue& queue, int rank, std::uint64_t number, std::size_t first,
+                    std::span<std::byte> to);
 
 /// Reduces `bytes` of every rank's buffer, in place on all of them, in rank order: each rank writes its shard
 /// of the result into all buffers. Waits for the end of the operation if others have given it up.

@@ -18,6 +18,17 @@ struct Segment {
     std::size_t bytes = 0;
 };
 
+/// Consecutive ranges of the given lengths.
+inline std::vector<Segment> segments_of(const std::vector<std::size_t>& lengths) {
+    std::vector<Segment> segments;
+    std::size_t first = 0;
+    for (const auto length : lengths) {
+        segments.push_back({first, length});
+        first += length;
+    }
+    return segments;
+}
+
 /// Rank `rank`'s shard of a buffer that is divided among `ranks` ranks: whole cache lines except for the last
 /// one.
 inline Segment shard_of(std::size_t bytes, int rank, int ranks) {
