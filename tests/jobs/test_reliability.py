@@ -84,7 +84,9 @@ class Sandbox:
 
     def is_clean(self):
         assert self.job.left_behind() == []
-        left = [str(path.relative_to(self.temporary)) for path in self.temporary.rglob("*")]
+        # mpirun 4.1 leaves an empty session folder when a rank removes its own files last: docs/failures.md.
+        left = [str(path.relative_to(self.temporary)) for path in self.temporary.rglob("*")
+                if not (path.match("ompi.*") and path.is_dir() and not any(path.iterdir()))]
         assert left == [], "\n".join(left)
         assert [path.name for path in self.records.iterdir()] == []
 
