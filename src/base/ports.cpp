@@ -6,7 +6,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <netinet/in.h>
+#include <random>
 #include <sstream>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -78,7 +80,15 @@ PortTaken::PortTaken(int port, const std::string& why, const std::string& holder
 
 HeldPorts HeldPorts::any(int count) {
     HeldPorts held;
-    for (int i = 0; i < count; ++i) {
+    const int first = static_cast<int>(std::random_device{}() % job_ports);
+    for (int i = 0; i < job_ports && std::ssize(held.numbers_) < count; ++i) {
+        const int port = lowest_job_port + (first + i) % job_ports;
+        auto socket = claim(port);
+        if (!socket.valid()) continue;
+        held.numbers_.push_back(port);
+        held.sockets_.push_back(std::move(socket));
+    }
+    while (std::ssize(held.numbers_) < count) {
         auto socket = claim(0);
         if (!socket.valid())
             throw Error(

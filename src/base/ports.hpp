@@ -26,10 +26,15 @@ class PortTaken : public UsageError {
     std::string holder_;
 };
 
+/// Ports for jobs: below those that the kernel gives to any connection (ip_local_port_range, 32768 by
+/// default), so that none is taken between its choice and the start of the program.
+inline constexpr int lowest_job_port = 10000;
+inline constexpr int job_ports = 20000;
+
 /// Free TCP ports of this machine, reserved as long as the object lives.
 class HeldPorts {
   public:
-    /// Any `count` free ports, chosen by the kernel.
+    /// Any `count` free ports: of those for jobs, from a random one on, then of the kernel's choice.
     /// @throws Error if the machine does not have that many.
     static HeldPorts any(int count);
 

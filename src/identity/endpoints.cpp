@@ -9,13 +9,11 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/ports.hpp"
 #include "identity/address.hpp"
 
 namespace dtrain::cluster {
 namespace {
-
-constexpr int lowest_port = 10000;
-constexpr int port_count = 20000;
 
 /// FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/): the ranks compute it on different machines, where
 /// std::hash may differ.
@@ -31,13 +29,13 @@ std::uint64_t fnv1a(std::string_view text) {
 }  // namespace
 
 int base_port(std::string_view job_id, int count) {
-    if (count < 0 || count > port_count / 2)
+    if (count < 0 || count > job_ports / 2)
         throw UsageError(fmt::format("{} ports on a node are not in 0..{}; start fewer ranks on a node",
-                                     count, port_count / 2));
+                                     count, job_ports / 2));
     const std::uint64_t hash = fnv1a(job_id);
     // The upper half is best mixed with the last characters, by which job numbers differ.
-    return lowest_port +
-           static_cast<int>((hash ^ (hash >> 32)) % static_cast<std::uint64_t>(port_count - count));
+    return lowest_job_port +
+           static_cast<int>((hash ^ (hash >> 32)) % static_cast<std::uint64_t>(job_ports - count));
 }
 
 Endpoints consecutive_endpoints(const std::vector<std::string>& hosts, const std::vector<int>& ranks_of_node,

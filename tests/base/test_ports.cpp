@@ -61,6 +61,14 @@ TEST(Ports, AnyAreDistinctAndHeld) {
     EXPECT_TRUE(HeldPorts::any(0).numbers().empty());
 }
 
+TEST(Ports, AnyAreNoneThatTheKernelGivesToOthers) {
+    const auto held = HeldPorts::any(50);
+    for (const int port : held.numbers()) {
+        EXPECT_GE(port, lowest_job_port);
+        EXPECT_LT(port, lowest_job_port + job_ports);
+    }
+}
+
 TEST(Ports, AreFreeAgainWhenTheObjectGoes) {
     std::vector<int> numbers;
     {

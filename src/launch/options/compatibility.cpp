@@ -45,7 +45,7 @@ constexpr std::array variables{
     V{"PADDLE_ELASTIC_LEVEL", false}, V{"PADDLE_ELASTIC_TIMEOUT", false, Answer::done, "30 s unless set, in jobs of --elastic_server too (Paddle: 120 s there)"}, V{"PADDLE_ELASTIC_SERVER", false}, V{"PADDLE_ELASTIC_JOB_ID", false},
     V{"PADDLE_ELASTIC_NP", false}, V{"PADDLE_ELASTIC_TTL", false}, V{"PADDLE_ELASTIC_SCALE", false}, V{"PADDLE_ELASTIC_FORCE", false}, V{"PADDLE_ELASTIC_ETCD_SERVICE_HOST", false}, V{"PADDLE_ELASTIC_ETCD_SERVICE_PORT", false},
     V{"PADDLE_ELASTIC_FAULT_TOLERANC_LEVEL", false, no_effect, "--np and --elastic_level tell"},
-    V{"PORT_RANGE", false, no_effect, "free ports come from the kernel"}, V{"FLAGS_FIXED_PORT", false, no_effect, "--start_port"}, V{"PADDLE_ENV_LIMIT_LEN", false, no_effect, "the kernel's limit is what counts"},
+    V{"PORT_RANGE", false, no_effect, "free ports are taken from 10000 to 29999"}, V{"FLAGS_FIXED_PORT", false, no_effect, "--start_port"}, V{"PADDLE_ENV_LIMIT_LEN", false, no_effect, "the kernel's limit is what counts"},
     V{"WITH_COVERAGE", false, no_effect, "a developer's switch of Paddle"}, V{"FLAGS_print_launcher_env", false, no_effect, "environments are never printed: they hold secrets"},
     V{"PADDLE_AUTO_PARALLEL_CONFIG", false},
     V{"RANK_TABLE_FILE", false, refused, no_other_devices}, V{"FLAGS_MODELARTS", false, refused, no_other_devices},
