@@ -103,11 +103,8 @@ Task across_nodes(OperationQueue& queue, Call call, std::uint64_t number) {
             co_await reduce_scatter(queue, call, number);
             co_return;
         case Operation::all_gather:
-            if (spares_messages(queue, call)) {
-                co_await gather_by_nodes(queue, call, number);
-                co_return;
-            }
-            [[fallthrough]];
+            co_await all_gather(queue, call, number);
+            co_return;
         case Operation::all_to_all:
         case Operation::all_to_allv:
             co_await exchange_blocks(queue, call, call.receive, number);

@@ -21,11 +21,9 @@ constexpr std::size_t max_doubled = std::size_t{64} << 10U;
 Task reduce_by_doubling(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 Task reduce_by_ring(OperationQueue& queue, std::byte* buffer, std::size_t bytes, ReduceLoop loop);
 
-/// all_gather, if `spares_messages` is true. All ranks of all nodes make the call.
-bool spares_messages(const OperationQueue& queue, const Call& call);
-Task gather_by_nodes(OperationQueue& queue, Call call, std::uint64_t number);
+Task all_gather(OperationQueue& queue, Call call, std::uint64_t number);
 
-/// The blocks of all_gather, all_to_all, all_to_allv and reduce_scatter, which are taken to `to`.
+/// The blocks of all_to_all, all_to_allv and reduce_scatter, which are taken to `to`.
 Task exchange_blocks(OperationQueue& queue, Call call, std::byte* to, std::uint64_t number);
 
 }  // namespace dtrain::comm

@@ -19,8 +19,6 @@ namespace {
 
 // Below this length, messages are faster than a wait for the ranks of the node.
 constexpr std::size_t shortest_read = std::size_t{64} << 10U;
-// Enough that no link is idle, and few enough that no rank receives from very many.
-constexpr std::size_t swaps_at_once = 4;
 
 /// Blocks of equal or given lengths, one after the other.
 std::vector<Segment> blocks_of(const Call& call, const std::vector<std::size_t>& counts, int ranks) {
@@ -102,36 +100,7 @@ std::vector<Swap> swaps_of(const OperationQueue& queue, const Blocks& blocks, bo
     return swaps;
 }
 
-Task swap_in_turns(OperationQueue& queue, std::vector<Swap> swaps) {
-    for (std::size_t first = 0; first < swaps.size(); first += swaps_at_once) {
-        const auto last = std::min(swaps.size(), first + swaps_at_once);
-        co_await swap_all(queue, {swaps.begin() + static_cast<std::ptrdiff_t>(first),
-                                  swaps.begin() + static_cast<std::ptrdiff_t>(last)});
-    }
-}
-
-}  // namespace
-
-Task exchange_blocks(OperationQueue& queue, Call call, std::byte* to, std::uint64_t number) {
-    const Blocks blocks(queue, call, to);
-    bool reads = may_read(queue, call);
-    if (reads) {
-        announce_memory(queue, call, number);
-        co_await Waiting{{.what = Wait::For::come, .value = number}};
-        reads = agree(queue, call, number).way == Way::reads;
-    } else {
-        queue.board.announce(number, call, std::nullopt, -1);
-        co_await Waiting{{.what = Wait::For::turn}};
-    }
-    blocks.copy_own();
-    if (reads) {
-        read_neighbours(queue, call, blocks, number);
-        queue.board.step();
-    }
-    co_await swap_in_turns(queue, swaps_of(queue, blocks, !reads));
-    if (reads) co_await all_steps(queue);
-}
-
+/// Whether each node has as many ranks, which pass long blocks on.
 bool spares_messages(const OperationQueue& queue, const Call& call) {
     const auto& nodes = queue.map.ranks_of;
     const auto ranks = nodes.front().size();
@@ -162,7 +131,7 @@ Task gather_by_nodes(OperationQueue& queue, Call call, std::uint64_t number) {
         swaps.push_back({{block(own_node, me), bytes, nodes[next][me]},
                          {block(previous, me), bytes, nodes[previous][me]}});
     }
-    co_await swap_in_turns(queue, std::move(swaps));
+    co_await swap_all(queue, std::move(swaps));
     queue.board.step();
     co_await all_steps(queue);
     for (std::size_t node = 0; node < nodes.size(); ++node) {
@@ -183,6 +152,33 @@ Task gather_by_nodes(OperationQueue& queue, Call call, std::uint64_t number) {
     }
     queue.board.step();
     co_await all_steps(queue);
+}
+
+}  // namespace
+
+Task exchange_blocks(OperationQueue& queue, Call call, std::byte* to, std::uint64_t number) {
+    const Blocks blocks(queue, call, to);
+    bool reads = may_read(queue, call);
+    if (reads) {
+        announce_memory(queue, call, number);
+        co_await Waiting{{.what = Wait::For::come, .value = number}};
+        reads = agree(queue, call, number).way == Way::reads;
+    } else {
+        queue.board.announce(number, call, std::nullopt, -1);
+        co_await Waiting{{.what = Wait::For::turn}};
+    }
+    blocks.copy_own();
+    if (reads) {
+        read_neighbours(queue, call, blocks, number);
+        queue.board.step();
+    }
+    co_await swap_all(queue, swaps_of(queue, blocks, !reads));
+    if (reads) co_await all_steps(queue);
+}
+
+Task all_gather(OperationQueue& queue, Call call, std::uint64_t number) {
+    if (spares_messages(queue, call)) return gather_by_nodes(queue, call, number);
+    return exchange_blocks(queue, call, call.receive, number);
 }
 
 }  // namespace dtrain::comm

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "comm/mpi/mpi_error.hpp"
 
@@ -11,6 +12,8 @@ namespace dtrain::comm {
 namespace {
 
 constexpr int tag = 1;
+// Enough that no link is idle, and few enough that no rank receives from very many.
+constexpr std::size_t swaps_at_once = 4;
 
 int length_after(std::size_t done, std::size_t bytes) {
     return static_cast<int>(std::min(max_message, bytes - std::min(bytes, done)));
@@ -44,14 +47,16 @@ Task swap(OperationQueue& queue, Outgoing out, Incoming in) {
 }
 
 Task swap_all(OperationQueue& queue, std::vector<Swap> swaps) {
-    std::size_t bytes = 0;
-    for (const auto& swap : swaps) bytes = std::max(bytes, longest(swap));
     std::vector<MPI_Request> requests;
-    for (std::size_t done = 0; done < bytes; done += max_message) {
-        requests.clear();
-        for (const auto& swap : swaps)
-            for (auto* const request : begin(queue, swap, done)) requests.push_back(request);
-        co_await Waiting{{.what = Wait::For::requests, .value = 0, .requests = requests}};
+    for (std::size_t first = 0; first < swaps.size(); first += swaps_at_once) {
+        const auto some = std::span(swaps).subspan(first, std::min(swaps_at_once, swaps.size() - first));
+        const auto bytes = longest(*std::ranges::max_element(some, {}, longest));
+        for (std::size_t done = 0; done < bytes; done += max_message) {
+            requests.clear();
+            for (const auto& swap : some)
+                for (auto* const request : begin(queue, swap, done)) requests.push_back(request);
+            co_await Waiting{{.what = Wait::For::requests, .value = 0, .requests = requests}};
+        }
     }
 }
 

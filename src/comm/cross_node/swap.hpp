@@ -27,7 +27,7 @@ struct Incoming {
 /// Sends and receives simultaneously.
 Task swap(OperationQueue& queue, Outgoing out, Incoming in);
 
-/// The same with several ranks at once.
+/// The same with several ranks, of which a few are served at a time.
 struct Swap {
     Outgoing out;
     Incoming in;
