@@ -12,11 +12,11 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "identity/host_name.hpp"
+#include "protocol/checked_line.hpp"
 
 namespace dtrain::cluster {
 namespace {
 
-constexpr std::size_t checksum_digits = 8;
 // JSON may escape one byte of the text as six; host and processors are plain ASCII. The line must stay below
 // PIPE_BUF (4096).
 constexpr std::size_t max_text_beside_error = 250;
@@ -28,16 +28,6 @@ constexpr std::size_t max_line = 4000;
 constexpr std::array<std::string_view, 17> kind_names{
     "started", "exited", "stopped", "done",       "issue", "port_taken", "warning",   "idle", "active",
     "output",  "alive",  "stacks",  "stacks_end", "gpus",  "console",    "gpu_error", "state"};
-
-/// CRC-32 as in IEEE 802.3, bit by bit, since events are few and short.
-std::uint32_t crc32(std::string_view bytes) {
-    std::uint32_t crc = 0xFFFFFFFF;
-    for (const char byte : bytes) {
-        crc ^= static_cast<unsigned char>(byte);
-        for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (0xEDB88320 & (0 - (crc & 1)));
-    }
-    return ~crc;
-}
 
 /// nlohmann::json converts any number to an integer: 1.5 to 1, and out-of-range numbers to arbitrary values.
 template <class Integer>
@@ -68,7 +58,7 @@ std::string encode_with(const Event& event, const std::string& text) {
         if (auto state = nlohmann::json::parse(event.state, nullptr, false); state.is_object())
             fields["state"] = std::move(state);
     const auto json = fields.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    return fmt::format("{}{:08x} {}", event_marker, crc32(json), json);
+    return checked_line(json);
 }
 
 /// Keeps the end of a long text, which is more useful than its beginning; how much fits is only known after
@@ -109,12 +99,10 @@ std::string encode(const Event& event) {
 }
 
 std::optional<Event> decode(std::string_view line) {
-    if (line.size() < 2 + checksum_digits || line[0] != event_marker || line[1 + checksum_digits] != ' ')
-        return std::nullopt;
-    const auto json = line.substr(2 + checksum_digits);
-    if (line.substr(1, checksum_digits) != fmt::format("{:08x}", crc32(json))) return std::nullopt;
+    const auto json = content_of_checked(line);
+    if (!json) return std::nullopt;
     try {
-        const auto fields = nlohmann::json::parse(json);
+        const auto fields = nlohmann::json::parse(*json);
         Event event;
         const auto kind = fields.at("kind").get<std::string>();
         const auto name = std::find(kind_names.begin(), kind_names.end(), kind);

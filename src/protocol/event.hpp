@@ -9,7 +9,7 @@
 
 #include "base/rank_error.hpp"
 
-/// Events that a worker reports to the launcher, one per line, on its stderr.
+/// Events that a worker reports to the launcher on its stderr, as lines_of() has them.
 namespace dtrain::cluster {
 
 /// Event::code of an idle rank.
@@ -58,9 +58,6 @@ struct Event {
     friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// First byte of every event line; text programs do not print it by accident.
-inline constexpr char event_marker = '\x1e';
-
 /// Longer texts are cut, except the end of a program's output.
 inline constexpr std::size_t max_event_text = 500;
 /// For to_json(RankError); a longer error is left out. A text that does not fit beside it is cut.
@@ -69,8 +66,7 @@ inline constexpr std::size_t max_event_error = 1400;
 /// For a state; a longer one is left out. It has no text beside it.
 inline constexpr std::size_t max_event_state = 3400;
 
-/// One line without its line end, shorter than PIPE_BUF so that it is written atomically: marker, CRC-32 in
-/// hex, a blank, JSON.
+/// One checked_line() with JSON, shorter than PIPE_BUF so that it is written atomically.
 std::string encode(const Event& event);
 
 /// The event in a line, or nothing if the line is not an event or was corrupted.

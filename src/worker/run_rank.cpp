@@ -43,6 +43,7 @@
 #include "worker/agreed_port.hpp"
 #include "worker/binding.hpp"
 #include "worker/commands.hpp"
+#include "worker/event_writer.hpp"
 #include "worker/gloo_folder.hpp"
 #include "worker/hang_watch.hpp"
 #include "worker/network.hpp"
@@ -404,7 +405,7 @@ class Rank {
 
     void report_event(const Event& event, const std::filesystem::path& log) const {
         if (under_launcher_) {
-            write_all(STDERR_FILENO, cluster::encode(event) + "\n");
+            write_event(STDERR_FILENO, event);
             if (may_hold_root_cause(event) && sends_output()) report_output(event, log);
         } else if (event.kind != Event::Kind::started && event.kind != Event::Kind::done) {
             const auto* where = event.kind == Event::Kind::idle ? "stacks: {}.stacks" : "log: {}";
@@ -428,7 +429,7 @@ class Rank {
         event.kind = Event::Kind::output;
         event.text = tail_of(log, log_begin_);
         if (event.text.empty() && contract_.torch) event.text = tail_of(stdout_log_beside(log), 0);
-        write_all(STDERR_FILENO, cluster::encode(event) + "\n");
+        write_event(STDERR_FILENO, event);
     }
 
     std::function<void()> notifier() const {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/wall_clock.hpp"
+#include "protocol/checked_line.hpp"
 #include "protocol/event.hpp"
 
 namespace dtrain::cluster {

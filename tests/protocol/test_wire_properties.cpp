@@ -14,6 +14,7 @@
 #include <dtrain/error.hpp>
 
 #include "protocol/assignment.hpp"
+#include "protocol/checked_line.hpp"
 #include "protocol/event.hpp"
 #include "support/fuzz.hpp"
 

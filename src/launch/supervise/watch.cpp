@@ -24,7 +24,9 @@
 #include "launch/jobs/job_metrics.hpp"
 #include "launch/outcome/hang_report.hpp"
 #include "launch/supervise/status_line.hpp"
+#include "protocol/checked_line.hpp"
 #include "protocol/command.hpp"
+#include "protocol/event_lines.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -272,9 +274,11 @@ class Watch {
 
     void take_line(std::string line) {
         if (!line.empty() && line.back() == '\r') line.pop_back();
-        const auto marker = line.find(cluster::event_marker);
+        const auto marker =
+            line.rfind(cluster::event_marker);  // before it may be the beginning of a torn line
         if (marker != std::string::npos) {
-            if (const auto event = cluster::decode(std::string_view(line).substr(marker))) take_event(*event);
+            if (const auto event = event_lines_.take(std::string_view(line).substr(marker)))
+                take_event(*event);
             return;
         }
         if (result_.engine_text.size() < max_engine_text) result_.engine_text += line + "\n";
@@ -325,6 +329,7 @@ class Watch {
     Watched result_;
     Supervisor supervisor_;
     std::string unfinished_line_;
+    cluster::EventReader event_lines_;
     bool engine_text_open_ = true;
     bool signalled_ = false;
     bool kill_now_ = false;

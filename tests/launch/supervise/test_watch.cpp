@@ -18,6 +18,7 @@
 #include "base/wall_clock.hpp"
 #include "launch/backend/mpirun/mpirun_backend.hpp"
 #include "launch/supervise/watch.hpp"
+#include "protocol/event_lines.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace dtrain::launch {
@@ -96,6 +97,25 @@ TEST_F(WatchTest, AJobThatGoesWellIsLeftAlone) {
     EXPECT_EQ(end.engine_status, ExitStatus{});
     EXPECT_EQ(end.engine_text, "of the engine\n");
     EXPECT_THAT(notes(), IsEmpty());
+}
+
+TEST_F(WatchTest, AnEventAfterTheBeginningOfATornOneIsTaken) {
+    const auto torn = cluster::encode({.kind = Kind::state, .rank = 0, .host = "n0"}).substr(0, 60);
+    const auto end =
+        watched(2, print_event(Kind::started, 0) + print_event(Kind::started, 1) + "printf '%s' '" + torn +
+                       "' >&2\n" + print_event(Kind::done, 1) + print_event(Kind::done, 0));
+    EXPECT_TRUE(end.job.all_done());
+}
+
+TEST_F(WatchTest, ALongEventInPartsIsTaken) {
+    const Event long_one{.kind = Kind::state,
+                         .rank = 0,
+                         .host = "n0",
+                         .state = R"({"a":")" + std::string(2000, 'a') + R"("})"};
+    std::string script;
+    for (const auto& line : cluster::lines_of(long_one)) script += "printf '%s' '" + line + "' >&2\n";
+    const auto end = watched(1, print_event(Kind::started, 0) + script + print_event(Kind::done, 0));
+    EXPECT_EQ(end.job.state_of(0), long_one.state);
 }
 
 TEST_F(WatchTest, SignalsOfTheUserArePassedOn) {
