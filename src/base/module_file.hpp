@@ -38,8 +38,8 @@ class ModuleError : public Error {
     std::string file_;
 };
 
-/// Where this program would find a library: in LD_LIBRARY_PATH, beside its own libraries, or in the system's
-/// folders.
+/// Where this program would find a library: in LD_LIBRARY_PATH, in the folder of dtrain's modules, or in the
+/// system's folders.
 std::optional<std::filesystem::path> find_library(const std::string& file);
 
 /// The module's entry point. The module stays open.

@@ -19,10 +19,11 @@ std::string found(const Environment& environment) {
     const auto given = environment.get_or(variable, "");
     if (given.empty()) {
         if (const auto library = find_library(file_name)) return library->string();
-        throw UsageError(fmt::format(
-            "--trace-mpi: {} is not installed beside dtrain's libraries; install it (Debian: libdtrain0), or "
-            "name the file by {}",
-            file_name, variable));
+        throw UsageError(
+            fmt::format("--trace-mpi: {} is not in the folder dtrain beside dtrain's libraries; install it "
+                        "(Debian: libdtrain0), or "
+                        "name the file by {}",
+                        file_name, variable));
     }
     std::error_code error;
     if (!std::filesystem::is_regular_file(given, error))

@@ -9,7 +9,7 @@
 namespace dtrain {
 
 /// The library that records the calls of MPI of a program that it is loaded into: the file that
-/// DTRAIN_TRACE_MPI_MODULE names, else libdtrain_trace_mpi.so beside dtrain's other libraries.
+/// DTRAIN_TRACE_MPI_MODULE names, else libdtrain_trace_mpi.so in the folder of dtrain's modules.
 /// @throws UsageError if it is not there, or LD_PRELOAD cannot name it
 std::string trace_mpi_library(const Environment& environment);
 

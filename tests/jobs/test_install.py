@@ -117,6 +117,25 @@ def test_library_has_a_soname(prefix):
     assert f"[{soname}]" in run("readelf", "-d", str(library))
 
 
+def test_modules_are_found_from_where_they_lie(prefix):
+    """Only what is linked with lies among the libraries; programs and library search the folder of the modules."""
+    library = installed_library(prefix)
+    modules = library / "dtrain"
+    assert (modules / "libdtrain_trace_mpi.so").is_file()
+    assert [path.name for path in library.glob("*.so") if path.name != "libdtrain.so"] == []
+    for file in (library / "libdtrain.so", *(prefix / name for name in ("bin/dtrain-launch", "bin/dtrain-worker", "libexec/dtrain/dtrain-native"))):
+        searched = re.search(r"RUNPATH.*\[(.*)\]", run("readelf", "-d", str(file)))[1].replace("$ORIGIN", str(file.parent))
+        assert modules.resolve() in [Path(folder).resolve() for folder in searched.split(":")], file
+
+
+def test_the_library_that_records_calls_of_mpi_is_found(prefix, tmp_path):
+    again = tmp_path / "again"
+    shutil.copytree(prefix, again, symlinks=True)  # LD_PRELOAD takes no path with a space
+    run(str(again / "bin/dtrain-launch"), "--no-banner", "--trace-mpi", "sh", "-c", 'echo "$LD_PRELOAD" > preloaded', cwd=tmp_path)
+    preloaded = Path((tmp_path / "preloaded").read_text().strip())
+    assert preloaded.resolve() == (installed_library(again) / "dtrain/libdtrain_trace_mpi.so").resolve()
+
+
 def test_nothing_points_back_into_the_build(prefix):
     for file in [path for path in prefix.rglob("*") if path.is_file() and not path.is_symlink()]:
         if file.read_bytes()[:4] == b"\x7fELF":

@@ -508,8 +508,9 @@ def test_debian_version_is_older_than_the_release(made_packages):
 def test_lintian_finds_nothing(made_packages):
     if shutil.which("lintian") is None:
         pytest.skip("lintian is not installed")
-    judged = run("lintian", "--allow-root", "--fail-on", "error,warning,info", "--display-info",
-                 next(made_packages.glob("*.changes")), timeout=1200)
+    # Bytes of machine code read as words, others after each change.
+    judged = run("lintian", "--allow-root", "--fail-on", "error,warning,info", "--display-info", "--suppress-tags",
+                 "spelling-error-in-binary", next(made_packages.glob("*.changes")), timeout=1200)
     assert (judged.returncode, judged.stdout) == (0, ""), judged.stderr
 
 
