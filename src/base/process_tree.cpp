@@ -36,6 +36,11 @@ std::vector<std::string> stat_fields(pid_t pid) {
     return split(trimmed(std::string_view(stat).substr(name_end + 1)), ' ');
 }
 
+bool lists_children() {
+    static const bool lists = ::access("/proc/thread-self/children", R_OK) == 0;
+    return lists;
+}
+
 /// Not a kernel thread, a zombie, or another user's.
 bool runs_a_program(pid_t pid) {
     std::error_code error;
@@ -132,8 +137,23 @@ std::vector<pid_t> descendants_of(pid_t root) {
     return out;
 }
 
-void signal_descendants(int signal) {
-    for (const auto pid : descendants_of(::getpid())) ::kill(pid, signal);
+std::vector<pid_t> processes_below(pid_t root) {
+    if (!lists_children()) return descendants_of(root);
+    std::vector<pid_t> out{root};
+    for (std::size_t next = 0; next < out.size(); ++next) {
+        const auto tasks = "/proc/" + std::to_string(out[next]) + "/task";
+        for (const auto thread : numbers_in(tasks))
+            for (const auto& child :
+                 split(read_file(tasks + "/" + std::to_string(thread) + "/children").value_or(""), ' '))
+                if (const auto pid = parse_int(child)) out.push_back(*pid);
+    }
+    out.erase(out.begin());
+    return out;
+}
+
+void signal_descendants(std::initializer_list<int> signals) {
+    for (const auto pid : descendants_of(::getpid()))
+        for (const int signal : signals) ::kill(pid, signal);
 }
 
 std::vector<pid_t> processes_with_variable(const std::string& name, const std::string& value) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,9 +52,15 @@ std::uintmax_t bytes_moved_by(pid_t pid);
 /// Every process below `root`, children before grandchildren, from /proc.
 std::vector<pid_t> descendants_of(pid_t root);
 
-/// Sends a signal to every descendant of the calling process. If the caller is a subreaper, these are all
-/// processes that its programs ever started, including those that called setsid or lost their parent.
-void signal_descendants(int signal);
+/// The same by the kernel's lists of children, so that it takes time by their number and not by that of the
+/// machine's processes. One may be missing while another ends: not for signals. Where the kernel has no such
+/// lists (CONFIG_PROC_CHILDREN) it is descendants_of().
+std::vector<pid_t> processes_below(pid_t root);
+
+/// Sends signals, in this order, to every descendant of the calling process. If the caller is a subreaper,
+/// these are all processes that its programs ever started, including those that called setsid or lost their
+/// parent.
+void signal_descendants(std::initializer_list<int> signals);
 
 /// Processes whose environment in /proc contains NAME=value, except the caller.
 std::vector<pid_t> processes_with_variable(const std::string& name, const std::string& value);

@@ -66,7 +66,7 @@ class GuardLoop {
             if (sources[0].revents != 0) take_command();
             alive = reap();
             if (alive && ending_ && Clock::now() >= kill_at_) {
-                signal_descendants(SIGKILL);
+                signal_descendants({SIGKILL});
                 kill_at_ = Clock::now() + kill_again;
             }
         }
@@ -129,21 +129,25 @@ class GuardLoop {
         if (ending_) return;
         ending_ = true;
         kill_at_ = Clock::now() + program_.grace;
-        signal_descendants(signal);
-        signal_descendants(SIGCONT);  // a stopped process cannot end
+        signal_descendants({signal, SIGCONT});  // a stopped process cannot end
     }
 
-    /// Reaps ended processes; false if no child is left.
+    /// Reaps ended processes; false if no child is left. Then nothing is left of what the program started:
+    /// processes that lose their parent become children of this subreaper.
     bool reap() {
+        bool program_ended = false;
         for (;;) {
             int status = 0;
             const pid_t ended = ::waitpid(-1, &status, WNOHANG);
-            if (ended == 0) return true;
             if (ended < 0) return errno != ECHILD;
+            if (ended == 0) {
+                if (program_ended) stop(SIGTERM);  // ends what the program left behind
+                return true;
+            }
             if (ended == pid_) {
                 pid_ = 0;
+                program_ended = true;
                 send({.kind = GuardEvent::Kind::ended, .pid = ended, .wait_status = status});
-                stop(SIGTERM);  // ends what the program left behind
             }
         }
     }
@@ -199,15 +203,14 @@ bool Guard::reap() {
 }
 
 void end_descendants(milliseconds grace) {
-    signal_descendants(SIGTERM);
-    signal_descendants(SIGCONT);
+    signal_descendants({SIGTERM, SIGCONT});
     auto kill_at = Clock::now() + grace;
     for (;;) {
         const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
         if (ended < 0 && errno == ECHILD) return;
         if (ended > 0) continue;
         if (Clock::now() >= kill_at) {
-            signal_descendants(SIGKILL);
+            signal_descendants({SIGKILL});
             kill_at = Clock::now() + kill_again;
         }
         ::usleep(2000);

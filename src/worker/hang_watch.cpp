@@ -83,7 +83,7 @@ void HangWatch::note_kind() {
 
 HangWatch::Use HangWatch::use_below(pid_t guard) {
     Use total;
-    auto processes = descendants_of(guard);
+    auto processes = processes_below(guard);
     processes.push_back(guard);  // includes time of the orphans that it has reaped
     for (const auto pid : processes) {
         if (const auto stat = stat_of(pid)) total.cpu_time += stat->cpu_time;

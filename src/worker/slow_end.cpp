@@ -47,7 +47,7 @@ int SlowEnd::ms_to_warning(Clock::time_point now) const {
 std::string SlowEnd::warning(pid_t guard, Clock::time_point now) {
     if (!warn_at_ || has_warned_ || now < *warn_at_) return {};
     has_warned_ = true;
-    auto left = descendants_of(guard);
+    auto left = processes_below(guard);
     std::erase_if(left, has_ended);
     return first_sentences(left, max_named, sentence_of);
 }

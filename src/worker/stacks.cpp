@@ -234,7 +234,7 @@ Stacks stacks_of(pid_t pid, const Environment& environment, milliseconds limit,
 }
 
 std::vector<pid_t> most_informative_first(pid_t guard, pid_t program) {
-    auto processes = descendants_of(guard);
+    auto processes = processes_below(guard);
     auto deepest = program;
     for (;;) {
         std::vector<pid_t> children;

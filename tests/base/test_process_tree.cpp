@@ -3,10 +3,12 @@
 // Oracle: the process numbers that the started programs print of themselves; getrusage.
 #include <algorithm>
 #include <csignal>
+#include <future>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -26,6 +28,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
+using testing::UnorderedElementsAreArray;
 
 /// The next number that a program prints, one a line.
 pid_t printed_pid(const Subprocess& program) {
@@ -44,7 +47,7 @@ class ProcessTree : public testing::Test {
         ::prctl(PR_SET_CHILD_SUBREAPER, 0);
     }
     static void end_all_below() {
-        signal_descendants(SIGKILL);
+        signal_descendants({SIGKILL});
         while (::waitpid(-1, nullptr, 0) > 0) {
         }
     }
@@ -61,10 +64,35 @@ TEST_F(ProcessTree, FindsChildrenBeforeGrandchildrenAlsoThoseOfOtherSessions) {
     EXPECT_THAT(descendants_of(child), ElementsAre(grandchild));
     EXPECT_THAT(descendants_of(grandchild), IsEmpty());
     EXPECT_THAT(descendants_of(::getpid()), ElementsAre(shell.pid(), child, grandchild));
-    signal_descendants(SIGKILL);
+    signal_descendants({SIGKILL});
     EXPECT_EQ(shell.wait().signal, SIGKILL);
     end_all_below();
     EXPECT_THAT(descendants_of(::getpid()), IsEmpty());
+}
+
+TEST_F(ProcessTree, TheKernelListsTheSameProcesses) {
+    Subprocess shell({.argv = {"sh", "-c",
+                               "setsid sh -c 'sleep 1000 & echo $!; sleep 1000 & echo $!; wait' & "
+                               "sleep 1000 & echo $!; wait"}});
+    for (int printed = 0; printed < 3; ++printed) printed_pid(shell);
+    for (const auto root : {::getpid(), shell.pid(), descendants_of(shell.pid()).front()}) {
+        EXPECT_THAT(processes_below(root), UnorderedElementsAreArray(descendants_of(root)));
+        EXPECT_THAT(processes_below(root), Not(IsEmpty()));
+    }
+    EXPECT_THAT(processes_below(descendants_of(shell.pid()).back()), IsEmpty());
+    EXPECT_THAT(processes_below(-1), IsEmpty());
+}
+
+TEST_F(ProcessTree, ChildrenOfOtherThreadsAreListed) {
+    std::promise<pid_t> started;
+    std::promise<void> may_end;
+    std::jthread thread([&] {
+        const Subprocess sleeps({.argv = {"sleep", "1000"}});
+        started.set_value(sleeps.pid());
+        may_end.get_future().wait();
+    });
+    EXPECT_THAT(processes_below(::getpid()), ElementsAre(started.get_future().get()));
+    may_end.set_value();
 }
 
 TEST_F(ProcessTree, ASubreaperKeepsWhatLostItsParent) {
@@ -72,7 +100,7 @@ TEST_F(ProcessTree, ASubreaperKeepsWhatLostItsParent) {
     const auto orphan = printed_pid(shell);
     EXPECT_TRUE(shell.wait().success());
     EXPECT_THAT(descendants_of(::getpid()), ElementsAre(orphan));
-    signal_descendants(SIGTERM);
+    signal_descendants({SIGTERM});
     int status = 0;
     EXPECT_EQ(::waitpid(orphan, &status, 0), orphan);
     EXPECT_EQ(ExitStatus::of_wait(status).signal, SIGTERM);
@@ -128,7 +156,7 @@ TEST_F(ProcessTree, SignalReachesEveryDescendant) {
     printed_pid(shell);
     printed_pid(shell);
     EXPECT_EQ(descendants_of(::getpid()).size(), 4U);
-    signal_descendants(SIGKILL);
+    signal_descendants({SIGKILL});
     EXPECT_EQ(shell.wait().signal, SIGKILL);
     end_all_below();
     EXPECT_THAT(descendants_of(::getpid()), IsEmpty());
