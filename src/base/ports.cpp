@@ -78,6 +78,11 @@ PortTaken::PortTaken(int port, const std::string& why, const std::string& holder
       why_(why),
       holder_(holder) {}
 
+void HeldPorts::add(int port, FileDescriptor socket) {
+    numbers_.push_back(port);
+    sockets_.push_back(std::move(socket));
+}
+
 HeldPorts HeldPorts::any(int count) {
     HeldPorts held;
     const int first = static_cast<int>(std::random_device{}() % job_ports);
@@ -85,16 +90,15 @@ HeldPorts HeldPorts::any(int count) {
         const int port = lowest_job_port + (first + i) % job_ports;
         auto socket = claim(port);
         if (!socket.valid()) continue;
-        held.numbers_.push_back(port);
-        held.sockets_.push_back(std::move(socket));
+        held.add(port, std::move(socket));
     }
     while (std::ssize(held.numbers_) < count) {
         auto socket = claim(0);
         if (!socket.valid())
             throw Error(
                 fmt::format("this machine has no {} free TCP ports: {}", count, std::strerror(errno)));
-        held.numbers_.push_back(port_of(socket));
-        held.sockets_.push_back(std::move(socket));
+        const int port = port_of(socket);
+        held.add(port, std::move(socket));
     }
     return held;
 }
@@ -107,8 +111,7 @@ HeldPorts HeldPorts::exactly(const std::vector<int>& ports) {
             const int error = errno;
             throw PortTaken(port, std::strerror(error), holder_of_port(port));
         }
-        held.numbers_.push_back(port);
-        held.sockets_.push_back(std::move(socket));
+        held.add(port, std::move(socket));
     }
     return held;
 }

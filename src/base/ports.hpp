@@ -45,6 +45,8 @@ class HeldPorts {
     const std::vector<int>& numbers() const { return numbers_; }
 
   private:
+    void add(int port, FileDescriptor socket);
+
     std::vector<FileDescriptor> sockets_;
     std::vector<int> numbers_;
 };

@@ -36,6 +36,25 @@ std::vector<std::string> stat_fields(pid_t pid) {
     return split(trimmed(std::string_view(stat).substr(name_end + 1)), ' ');
 }
 
+/// By the kernel's lists, of which each thread has one.
+void add_listed_children(pid_t pid, std::vector<pid_t>& out) {
+    const auto tasks = "/proc/" + std::to_string(pid) + "/task";
+    for (const auto thread : numbers_in(tasks)) {
+        const auto listed = read_file(tasks + "/" + std::to_string(thread) + "/children").value_or("");
+        for (const auto& child : split(listed, ' '))
+            if (const auto number = parse_int(child)) out.push_back(*number);
+    }
+}
+
+/// @param add_children appends the children of a process to a list
+template <class AddChildren>
+std::vector<pid_t> tree_below(pid_t root, AddChildren add_children) {
+    std::vector<pid_t> out{root};
+    for (std::size_t next = 0; next < out.size(); ++next) add_children(out[next], out);
+    out.erase(out.begin());
+    return out;
+}
+
 bool lists_children() {
     static const bool lists = ::access("/proc/thread-self/children", R_OK) == 0;
     return lists;
@@ -128,27 +147,14 @@ std::vector<pid_t> descendants_of(pid_t root) {
     std::multimap<pid_t, pid_t> children;
     for (const auto pid : all_processes())
         if (const auto stat = stat_of(pid)) children.emplace(stat->parent, pid);
-    std::vector<pid_t> out{root};
-    for (std::size_t next = 0; next < out.size(); ++next) {
-        const auto [first, last] = children.equal_range(out[next]);
+    return tree_below(root, [&](pid_t parent, std::vector<pid_t>& out) {
+        const auto [first, last] = children.equal_range(parent);
         for (auto child = first; child != last; ++child) out.push_back(child->second);
-    }
-    out.erase(out.begin());
-    return out;
+    });
 }
 
 std::vector<pid_t> processes_below(pid_t root) {
-    if (!lists_children()) return descendants_of(root);
-    std::vector<pid_t> out{root};
-    for (std::size_t next = 0; next < out.size(); ++next) {
-        const auto tasks = "/proc/" + std::to_string(out[next]) + "/task";
-        for (const auto thread : numbers_in(tasks))
-            for (const auto& child :
-                 split(read_file(tasks + "/" + std::to_string(thread) + "/children").value_or(""), ' '))
-                if (const auto pid = parse_int(child)) out.push_back(*pid);
-    }
-    out.erase(out.begin());
-    return out;
+    return lists_children() ? tree_below(root, add_listed_children) : descendants_of(root);
 }
 
 void signal_descendants(std::initializer_list<int> signals) {

@@ -21,8 +21,7 @@ std::string found(const Environment& environment) {
         if (const auto library = find_library(file_name)) return library->string();
         throw UsageError(
             fmt::format("--trace-mpi: {} is not in the folder dtrain beside dtrain's libraries; install it "
-                        "(Debian: libdtrain0), or "
-                        "name the file by {}",
+                        "(Debian: libdtrain0), or name the file by {}",
                         file_name, variable));
     }
     std::error_code error;

@@ -100,9 +100,12 @@ std::string encode(const Event& event) {
 
 std::optional<Event> decode(std::string_view line) {
     const auto json = content_of_checked(line);
-    if (!json) return std::nullopt;
+    return json ? parse_event(*json) : std::nullopt;
+}
+
+std::optional<Event> parse_event(std::string_view json) {
     try {
-        const auto fields = nlohmann::json::parse(*json);
+        const auto fields = nlohmann::json::parse(json);
         Event event;
         const auto kind = fields.at("kind").get<std::string>();
         const auto name = std::find(kind_names.begin(), kind_names.end(), kind);

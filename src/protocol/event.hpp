@@ -72,6 +72,9 @@ std::string encode(const Event& event);
 /// The event in a line, or nothing if the line is not an event or was corrupted.
 std::optional<Event> decode(std::string_view line);
 
+/// The same of a line's content, which has been checked.
+std::optional<Event> parse_event(std::string_view json);
+
 /// The program's own error that the event has, or nothing.
 std::optional<RankError> error_of(const Event& event);
 

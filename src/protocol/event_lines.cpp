@@ -62,8 +62,9 @@ std::vector<std::string> lines_of(const Event& event) {
 
 std::optional<Event> EventReader::take(std::string_view line) {
     const auto content = content_of_checked(line);
-    const auto part = content ? parse_part(*content) : std::nullopt;
-    if (!part) return decode(line);
+    if (!content) return std::nullopt;
+    const auto part = parse_part(*content);
+    if (!part) return parse_event(*content);
     auto& whole = unfinished_[part->rank];
     if (part->index == 0) whole = {.checksum = std::string(part->checksum), .text = {event_marker}};
     const bool fits = whole.checksum == part->checksum && whole.parts == part->index;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/event_writer.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -17,7 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t one_read = 4096;
-constexpr std::chrono::milliseconds longest_wait{100};
 constexpr std::chrono::microseconds between_looks{200};
 
 bool is_pipe(int fd) {
@@ -32,9 +30,9 @@ bool fits_one_read(int fd, std::size_t bytes) {
 
 }  // namespace
 
-void write_event(int fd, const cluster::Event& event) {
+void write_event(int fd, const cluster::Event& event, std::chrono::milliseconds patience) {
     const bool waits = is_pipe(fd);
-    const auto until = Clock::now() + longest_wait;
+    const auto until = Clock::now() + patience;
     for (const auto& line : cluster::lines_of(event)) {
         while (waits && !fits_one_read(fd, line.size()) && Clock::now() < until)
             std::this_thread::sleep_for(between_looks);

@@ -30,7 +30,7 @@ TEST(EventWriter, EachReadOfMpirunTakesWholeLines) {
     std::vector<Event> written;
     for (std::size_t size = 0; size < 100; ++size) written.push_back(piece(size * 5));
     std::jthread writer([&] {
-        for (const auto& event : written) write_event(pipe.write_end.get(), event);
+        for (const auto& event : written) write_event(pipe.write_end.get(), event, std::chrono::minutes(1));
         pipe.write_end.reset();
     });
     std::vector<Event> read;
