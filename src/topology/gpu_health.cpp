@@ -85,16 +85,17 @@ void ask_for_load(const NvmlLibrary& nvml, Device device, GpuHealth& health) {
 
 std::vector<GpuHealth> ask_gpu_health(const std::string& library, const std::filesystem::path& kernel_log) {
     const NvmlLibrary nvml(library);
-    const auto logged = logged_xids(kernel_log);
+    std::optional<std::vector<Xid>> logged;  // the whole of the log, in as many reads as it has lines
     std::vector<GpuHealth> gpus;
     nvml.for_each_gpu([&](Device device, const PciAddress& pci) {
+        if (!logged) logged = logged_xids(kernel_log);
         GpuHealth health{.pci = pci};
         health.uncorrected_errors = uncorrected_errors(nvml, device);
         ask_for_rows(nvml, device, health);
         health.slowdowns = slowdowns(nvml, device);
         health.processes = processes(nvml, device);
         ask_for_load(nvml, device, health);
-        std::ranges::copy_if(logged, std::back_inserter(health.xids),
+        std::ranges::copy_if(*logged, std::back_inserter(health.xids),
                              [&](const Xid& xid) { return pci.to_string().starts_with(xid.gpu); });
         gpus.push_back(std::move(health));
     });
