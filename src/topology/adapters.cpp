@@ -32,6 +32,12 @@ hwloc_obj_t pci_parent(hwloc_obj_t device) {
     return parent != nullptr && parent->type == HWLOC_OBJ_PCI_DEVICE ? parent : nullptr;
 }
 
+void sort_adapters(std::vector<NetworkAdapter>& adapters) {
+    std::sort(adapters.begin(), adapters.end(), [](const NetworkAdapter& a, const NetworkAdapter& b) {
+        return std::tie(b.rdma, a.pci, a.name) < std::tie(a.rdma, b.pci, b.name);
+    });
+}
+
 }  // namespace
 
 std::vector<NetworkAdapter> read_adapters(const HwlocTopology& topology, const CpuSet& allowed) {
@@ -48,10 +54,17 @@ std::vector<NetworkAdapter> read_adapters(const HwlocTopology& topology, const C
                             .local_cpus = attachment.local_cpus,
                             .root_port = attachment.root_port});
     }
-    std::sort(adapters.begin(), adapters.end(), [](const NetworkAdapter& a, const NetworkAdapter& b) {
-        return std::tie(b.rdma, a.pci, a.name) < std::tie(a.rdma, b.pci, b.name);
-    });
+    sort_adapters(adapters);
     return adapters;
+}
+
+std::vector<NetworkAdapter> placed_adapters(std::vector<NetworkAdapter> simple, const HwlocTopology& topology,
+                                            const CpuSet& allowed) {
+    const bool several_packages = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PACKAGE) > 1;
+    if (!several_packages)
+        for (auto& adapter : simple) adapter.local_cpus = allowed;
+    sort_adapters(simple);
+    return simple;
 }
 
 }  // namespace dtrain::topology

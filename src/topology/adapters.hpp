@@ -10,7 +10,11 @@
 
 namespace dtrain::topology {
 
-/// OpenFabrics devices, then network interfaces, each group in PCI order; only PCI devices.
+/// Those on the PCI bus, in Machine's order.
 std::vector<NetworkAdapter> read_adapters(const HwlocTopology& topology, const CpuSet& allowed);
+
+/// The same of simple_adapters(), for a topology without devices.
+std::vector<NetworkAdapter> placed_adapters(std::vector<NetworkAdapter> simple, const HwlocTopology& topology,
+                                            const CpuSet& allowed);
 
 }  // namespace dtrain::topology

@@ -47,12 +47,13 @@ void keep_plugins_loaded() {
     if (kept == nullptr) throw Error("hwloc does not start: out of memory?");
 }
 
-HwlocTopology::HwlocTopology(const Source& source) {
+HwlocTopology::HwlocTopology(const Source& source, Devices devices) {
     keep_plugins_loaded();
     hwloc_topology_t topology = nullptr;
     if (hwloc_topology_init(&topology) != 0) refuse(source, errno);
     topology_.reset(topology);
-    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (devices == Devices::on_the_pci_bus)  // hwloc's default is none
+        hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     // Takes effect only if the topology describes this system, also if it was read from a file.
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_THISSYSTEM_ALLOWED_RESOURCES);
     leave_out_slow_components(topology);

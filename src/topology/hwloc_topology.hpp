@@ -13,11 +13,13 @@
 
 namespace dtrain::topology {
 
-/// Owns a loaded hwloc topology, including PCI devices.
+enum class Devices { on_the_pci_bus, none };
+
+/// Owns a loaded hwloc topology.
 class HwlocTopology {
   public:
     /// @throws UsageError if the source is a file or text that hwloc cannot read.
-    explicit HwlocTopology(const Source& source);
+    explicit HwlocTopology(const Source& source, Devices devices = Devices::on_the_pci_bus);
 
     hwloc_topology_t get() const { return topology_.get(); }
 

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/sysfs_adapters.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+
+namespace dtrain::topology {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string line_of(const fs::path& file) {
+    return std::string(trimmed(read_file(file).value_or("")));
+}
+
+/// PCI's vendors and classes, of which the first byte is the base class.
+constexpr std::string_view nvidia = "0x10de", network_controller = "0x02";
+
+/// Whether there is a device of NVIDIA's, which may be a GPU, or a switch of GPUs.
+bool may_have_gpus(const fs::path& devices) {
+    const fs::directory_iterator each(devices);
+    return std::any_of(begin(each), end(each),
+                       [](const auto& device) { return line_of(device.path() / "vendor") == nvidia; });
+}
+
+/// "0000:5f:00.0"
+std::optional<PciAddress> parse_address(std::string_view text) {
+    PciAddress address;
+    const auto take = [&](auto& number, std::string_view separator) {
+        const auto* const end = text.data() + text.size();
+        const auto [behind, error] = std::from_chars(text.data(), end, number, 16);
+        if (error != std::errc()) return false;
+        text.remove_prefix(static_cast<std::size_t>(behind - text.data()));
+        if (!text.starts_with(separator)) return false;
+        text.remove_prefix(separator.size());
+        return true;
+    };
+    if (!take(address.domain, ":") || !take(address.bus, ":") || !take(address.device, "."))
+        return std::nullopt;
+    return take(address.function, "") && text.empty() ? std::optional(address) : std::nullopt;
+}
+
+/// The PCI devices on the way to a device of sysfs, from the root port down: those of
+/// .../pci0000:00/0000:00:01.0/0000:5f:00.0/net/eth0.
+std::vector<PciAddress> addresses_in(const fs::path& device) {
+    std::vector<PciAddress> addresses;
+    for (const auto& part : device)
+        if (const auto address = parse_address(part.string())) addresses.push_back(*address);
+    return addresses;
+}
+
+/// Adds the adapters of a class of devices; false if one has to be classified.
+bool add_adapters(const fs::path& sys, std::string_view device_class, std::vector<NetworkAdapter>& adapters) {
+    std::error_code none_of_the_class;
+    for (const auto& entry : fs::directory_iterator(sys / "class" / device_class, none_of_the_class)) {
+        const auto addresses = addresses_in(fs::canonical(entry.path()));
+        if (addresses.empty()) continue;
+        NetworkAdapter adapter{
+            .name = entry.path().filename(), .pci = addresses.back(), .rdma = device_class != "net"};
+        if (addresses.size() > 1) adapter.root_port = addresses.front();
+        const auto type = line_of(sys / "bus/pci/devices" / adapter.pci.to_string() / "class");
+        if (!type.starts_with(network_controller)) return false;
+        adapters.push_back(std::move(adapter));
+    }
+    return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<NetworkAdapter>> simple_adapters(const fs::path& sys) try {
+    if (line_of(sys / "devices/system/node/online") != "0" || may_have_gpus(sys / "bus/pci/devices"))
+        return std::nullopt;
+    std::vector<NetworkAdapter> adapters;
+    if (!add_adapters(sys, "net", adapters) || !add_adapters(sys, "infiniband", adapters))
+        return std::nullopt;
+    return adapters;
+} catch (const fs::filesystem_error&) {  // no PCI bus, or a device that just went away
+    return std::nullopt;
+}
+
+}  // namespace dtrain::topology
