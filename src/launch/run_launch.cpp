@@ -390,7 +390,8 @@ class Launch {
         options.environment.set_all(command.added);
         const auto networks = NetworkQuestions::of_this_machine();
         options.environment.set_all(mpi_address_family(plan.hosts(), environment_, networks));
-        if (!by_scheduler()) options.environment.set_all(mpirun_variables(plan, environment_));
+        if (!by_scheduler())
+            options.environment.set_all(mpirun_variables(plan, planner_.machine(), environment_));
         if (!by_scheduler() && plan.nodes.size() > 1)
             options.environment.set_all(
                 mpi_network_variables(plan.hosts(), options_.network_interface, environment_, networks));

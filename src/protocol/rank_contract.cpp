@@ -51,6 +51,7 @@ constexpr std::array texts{TextVariable{"DTRAIN_BACKEND", &RankContract::backend
                            TextVariable{"DTRAIN_SELECT", &RankContract::selected_gpus},
                            TextVariable{visible, &RankContract::visible_gpus},
                            TextVariable{"DTRAIN_WORKING_DIR", &RankContract::working_folder},
+                           TextVariable{"DTRAIN_MPIRUNS_VARIABLE", &RankContract::mpiruns_variable},
                            TextVariable{"DTRAIN_NODE_WORKING_DIR", &RankContract::node_working_folder},
                            TextVariable{"DTRAIN_NODE_LOG_DIR", &RankContract::node_log_folder}};
 

@@ -34,6 +34,7 @@ struct RankContract {
     std::optional<std::string> selected_gpus;  ///< of those that the node shows: "all", or positions "0,2"
     std::optional<std::string> visible_gpus;  ///< for the programs of each node, as join_node_fields() has it
     std::optional<std::string> working_folder;      ///< of nodes without a launcher of their own
+    std::optional<std::string> mpiruns_variable;    ///< name of one that is not for programs
     std::optional<std::chrono::seconds> heartbeat;  ///< interval; 0: none
 
     std::optional<TorchJob> torch;  ///< of a job that dtrain-run started

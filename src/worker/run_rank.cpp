@@ -21,6 +21,7 @@
 
 #include "base/exec_image.hpp"
 #include "base/exit_status.hpp"
+#include "base/fast_network.hpp"
 #include "base/host.hpp"
 #include "base/leftovers.hpp"
 #include "base/log_files.hpp"
@@ -354,6 +355,7 @@ class Rank {
                                    : gloo_folder(log_dir, identity_.job_id, options_.log.folders);
         context.pod_name = contract_.pod_name.value_or(pod_name(identity_));
         auto variables = cluster::program_environment(inherited_, context);
+        if (contract_.mpiruns_variable) variables.unset(*contract_.mpiruns_variable);
         const bool too_long = !variables.has("PADDLE_TRAINER_ENDPOINTS");
         if (!servers_ && (too_long || (under_launcher_ && identity_.local_rank == 0))) {
             // The run's folder, not the attempt's.
@@ -401,6 +403,8 @@ class Rank {
         cluster::choose_pmix_store(variables);
         if (const auto mechanism = single_copy_mechanism(variables, may_read_processes()))
             variables.set(single_copy_variable, *mechanism);
+        if (const auto mtls = mtl_selection(variables, may_have_fast_network()))
+            variables.set(mtl_variable, *mtls);
     }
 
     void report_event(const Event& event, const std::filesystem::path& log) const {

@@ -92,6 +92,29 @@ def test_inherited_variables_pass_and_proxies_do_not(job):
     assert env["MY_OWN"] == "a b;c" and env["OMP_NUM_THREADS"] == "7"
 
 
+OF_HWLOC = """
+import json, os, pathlib
+def environment(pid):
+    return dict(each.split("=", 1) for each in pathlib.Path(f"/proc/{pid}/environ").read_text().split("\\0") if "=" in each)
+pid = os.getpid()
+while pathlib.Path(f"/proc/{pid}/comm").read_text().strip() not in ("mpirun", "prterun"):
+    pid = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+print(json.dumps([each.get("HWLOC_COMPONENTS") for each in (environment(pid), os.environ)]))
+"""
+
+
+def test_what_hwloc_is_told_in_mpirun_does_not_reach_the_programs(job):
+    """mpirun leaves out the PCI bus where no rank has a choice of devices (src/launch/backend/mpirun); the user's wish is for all."""
+    job.script("of_hwloc.py", OF_HWLOC)
+    done = job.launch("--nproc_per_node", 1, "of_hwloc.py")
+    assert done.returncode == 0, done.stderr
+    of_mpirun, of_program = json.loads(job.log(0).splitlines()[-1])
+    assert of_mpirun in (None, "-pci,-linuxio") and of_program is None
+    done = job.launch("--nproc_per_node", 1, "of_hwloc.py", env={"HWLOC_COMPONENTS": "-gl"})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(job.log(0).splitlines()[-1]) == ["-gl", "-gl"]
+
+
 def test_logs_are_appended(job):
     job.script("a.py", "print('again')")
     for _ in range(2):

@@ -38,6 +38,9 @@ class Planner {
     /// Plans as if there were no other machine.
     Plan plan_of_this_machine(Options options) const;
 
+    /// What this process may use of this machine.
+    const topology::Machine& machine() const { return machine_; }
+
     const LaunchBackend& backend() const { return *backend_; }
     const PreparedBackend& prepared() const { return *prepared_; }
     /// How the ranks of the start with this token are controlled.

@@ -9,6 +9,8 @@
 
 #include "base/text.hpp"
 #include "launch/options/worker_options.hpp"
+#include "protocol/rank_contract.hpp"
+#include "topology/discover.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -60,6 +62,12 @@ std::vector<std::string> links_between_nodes(const Plan& plan, const std::string
     return argv;
 }
 
+/// Whether MPI may choose between devices for a rank, by what is near.
+bool chooses_devices(const topology::Machine& machine) {
+    return !machine.is_this_system || machine.numa_nodes.size() > 1 || machine.adapters.size() > 1 ||
+           !machine.gpus.empty();
+}
+
 /// A loopback address that stands for a node and needs no name lookup.
 std::string stand_in(std::size_t node) {
     constexpr std::size_t last_numbers = 250;
@@ -92,9 +100,17 @@ std::vector<std::string> mpirun_names(const Plan& plan) {
     return names;
 }
 
-Environment mpirun_variables(const Plan& plan, const Environment& environment) {
-    if (plan.nodes.size() > 1 || environment.has("PRTE_MCA_ras")) return {};
-    return {{"PRTE_MCA_ras", no_allocation_of_mpirun_5}};
+Environment mpirun_variables(const Plan& plan, const topology::Machine& machine,
+                             const Environment& environment) {
+    Environment variables;
+    if (plan.nodes.size() > 1) return variables;
+    if (!environment.has("PRTE_MCA_ras")) variables.set("PRTE_MCA_ras", no_allocation_of_mpirun_5);
+    if (!chooses_devices(machine) && !topology::speaks_to_hwloc(environment)) {
+        constexpr const char* components = "HWLOC_COMPONENTS";
+        variables.set(components, "-pci,-linuxio");
+        cluster::RankContract{.mpiruns_variable = components}.write(variables);
+    }
+    return variables;
 }
 
 std::string mpirun_hostfile(const Plan& plan) {

@@ -46,9 +46,12 @@ std::vector<std::string> mpirun_names(const Plan& plan);
 /// hostfile.
 inline constexpr const char* no_allocation_of_mpirun_5 = "^slurm,pbs,gridengine,lsf,flux";
 
-/// Variables for mpirun. For a job on one node, whose hostfile says "localhost": inside of an allocation
-/// mpirun 5.0 would say that localhost is none of its nodes. Empty for what `environment` sets already.
-Environment mpirun_variables(const Plan& plan, const Environment& environment);
+/// Variables for mpirun, for a job on one node; without those that `environment` sets already.
+/// Its hostfile says "localhost": inside of an allocation mpirun 5.0 would say that localhost is none of its
+/// nodes. And where no rank has a choice between devices, hwloc leaves out the PCI bus, reading which is a
+/// third of mpirun's time in a virtual machine; programs do not get that variable.
+Environment mpirun_variables(const Plan& plan, const topology::Machine& machine,
+                             const Environment& environment);
 
 /// Content of mpirun's hostfile: nodes with their slots; or, if ranks are not numbered node by node, the
 /// node of each rank.

@@ -155,10 +155,35 @@ TEST(Mpirun, HostsOfOneNodeNeedNoRemoteShell) {
 
 TEST(Mpirun, OnOneNodeAsksNoSchedulerForNodes) {
     auto plan = two_ranks();
-    EXPECT_EQ(mpirun_variables(plan, {}), (Environment{{"PRTE_MCA_ras", "^slurm,pbs,gridengine,lsf,flux"}}));
-    EXPECT_EQ(mpirun_variables(plan, {{"PRTE_MCA_ras", "slurm"}}), Environment{});
+    const topology::Machine machine{.is_this_system = false};
+    EXPECT_EQ(mpirun_variables(plan, machine, {}),
+              (Environment{{"PRTE_MCA_ras", "^slurm,pbs,gridengine,lsf,flux"}}));
+    EXPECT_EQ(mpirun_variables(plan, machine, {{"PRTE_MCA_ras", "slurm"}}), Environment{});
     plan.nodes.push_back({.host = "node2"});
-    EXPECT_EQ(mpirun_variables(plan, {}), Environment{});
+    EXPECT_EQ(mpirun_variables(plan, machine, {}), Environment{});
+}
+
+TEST(Mpirun, LeavesOutThePciBusWhereNoRankChoosesADevice) {
+    const auto leaves_it_out = [](const topology::Machine& machine, const Environment& environment = {}) {
+        const auto variables = mpirun_variables(two_ranks(), machine, environment);
+        const bool told = variables.get("HWLOC_COMPONENTS") == "-pci,-linuxio";
+        EXPECT_EQ(variables.get_or("DTRAIN_MPIRUNS_VARIABLE", ""), told ? "HWLOC_COMPONENTS" : "");
+        return told;
+    };
+    topology::Machine machine{.numa_nodes = {{}}, .adapters = {{.name = "eth0"}}};
+    EXPECT_TRUE(leaves_it_out({}));
+    EXPECT_TRUE(leaves_it_out(machine));
+    EXPECT_FALSE(leaves_it_out(machine, {{"HWLOC_COMPONENTS", "-cuda"}}));
+    EXPECT_FALSE(leaves_it_out(machine, {{"HWLOC_XMLFILE", "node.xml"}}));
+    EXPECT_FALSE(leaves_it_out({.gpus = {{}}}));
+    EXPECT_FALSE(leaves_it_out({.is_this_system = false}));
+    machine.adapters.push_back({.name = "eth1"});
+    EXPECT_FALSE(leaves_it_out(machine));
+    EXPECT_FALSE(leaves_it_out({.numa_nodes = {{}, {}}}));
+
+    auto plan = two_ranks();
+    plan.nodes.push_back({.host = "node2"});
+    EXPECT_EQ(mpirun_variables(plan, {}, {}), Environment{});
 }
 
 TEST(MpirunNames, OfIPv6AddressesAreStandInsAndThisMachineIsItself) {
