@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""How long a job takes that does nothing.
+"""How long a job takes that does nothing, or nothing but to start MPI.
 
 Peers: bare mpirun, the least that a launch can cost here; torchrun and paddle.distributed.launch where the
 interpreter that DTRAIN_COMPAT_PYTHON names has them.
@@ -18,6 +18,7 @@ from program_runs import Late, run
 RANKS = (2, 4, 16, 64)
 AIMS_FOR_TRUE = {2: 2.0}  # ratio to bare mpirun; more ranks shall not be worse than two
 AIM_FOR_PYTHON = 1.4
+AIM_FOR_MPI = 1.0
 MPIRUN_HANGS = 4  # seconds; many times what it needs
 TRIES = 20
 AIM_FOR_LAUNCHERS = 1 / 20
@@ -45,6 +46,10 @@ def cases(build):
         for ranks in RANKS[:2]:
             yield against_mpirun("python3 -c pass", ranks, launcher, [str(script)], ["python3", "-c", "pass"],
                                  AIM_FOR_PYTHON, environment)
+        starts_mpi = directory / "starts_mpi.py"
+        starts_mpi.write_text("from mpi4py import MPI\n")
+        for ranks in RANKS[:2]:
+            yield of_mpi4py(ranks, launcher, starts_mpi, environment)
         for module in FRAMEWORKS:
             for ranks in RANKS:
                 yield against_launcher(module, ranks, launcher, script, environment)
@@ -68,6 +73,15 @@ def against_mpirun(what, ranks, launcher, program, peer_program, aim, environmen
 
     return Case(f"{what} on {ranks} ranks", "s", "lower", measured(launcher, ranks, program, environment), "mpirun",
                 measure_peer, aim, repeats=15 if ranks <= 4 else 7, foreign=True)
+
+
+def of_mpi4py(ranks, launcher, script, environment):
+    what = "MPI_Init of mpi4py"
+    try:
+        run([sys.executable, "-c", "import mpi4py"])
+    except Failed as error:
+        return Missing(f"{what} on {ranks} ranks", f"{sys.executable} has no mpi4py: {error}")
+    return against_mpirun(what, ranks, launcher, [str(script)], ["python3", str(script)], AIM_FOR_MPI, environment)
 
 
 def against_launcher(module, ranks, launcher, script, environment):
