@@ -227,25 +227,26 @@ class Built:
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_text(changed(path, changes))
         (folder / "uses_both.cpp").write_text(PROGRAM)
-        self.sources = {what: sources_with(header) for what, header in LISTS.items()}
-        everything = {folder / "uses_both.cpp", *(source for sources in self.sources.values() for source in sources)}
+        # Sources of a list together: most of their time are the headers that they share.
+        for what, header in LISTS.items():
+            self.source_of(what).write_text("".join(f'#include "{source.relative_to(ROOT / "src")}"\n' for source in sources_with(header)))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as compilers:
-            list(compilers.map(self.compile, everything))
+            list(compilers.map(self.compile, [folder / "uses_both.cpp", *map(self.source_of, LISTS)]))
 
-    def object(self, source):
-        return self.folder / f"{source.parent.name}-{source.stem}.o"
+    def source_of(self, what):
+        return self.folder / f"{what.split()[-1]}.cpp"
 
     def compile(self, source):
         # The changed headers come first, and those beside them that did not change are where they are.
         folders = [self.folder / "include", self.folder / "src", ROOT / "include", ROOT / "src", BUILD / "include", BUILD / "src"]
         cache = ["ccache"] if shutil.which("ccache") else []
-        done = run([*cache, "g++", "-std=c++20", "-O0", "-fPIC", "-c", source, "-o", self.object(source),
+        done = run([*cache, "g++", "-std=c++20", "-O0", "-fPIC", "-c", source, "-o", source.with_suffix(".o"),
                     *(f"-I{each}" for each in folders)], self.folder, timeout=400)
         assert done.returncode == 0, done.stderr
 
     def link(self, name, kinds):
-        objects = {self.object(source) for kind in kinds for source in self.sources[kind]}
-        return run(["g++", self.object(self.folder / "uses_both.cpp"), *sorted(objects), f"-L{BUILD / 'src'}", "-ldtrain",
+        objects = [source.with_suffix(".o") for source in (self.folder / "uses_both.cpp", *map(self.source_of, kinds))]
+        return run(["g++", *objects, f"-L{BUILD / 'src'}", "-ldtrain",
                     f"-Wl,-rpath,{BUILD / 'src'}", "-lfmt", "-o", self.folder / name], self.folder, timeout=400)
 
 

@@ -64,8 +64,8 @@ def clean_environment(**extra):
     prefixes = ("PADDLE_", "DTRAIN_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "FLAGS_", "CUDA_VISIBLE", "HWLOC_", "OMP_",
                 "POD_IP", "TRAINER_PORTS", "DISTRIBUTED_TRAINER_ENDPOINTS")
     env = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
-    # mpirun refuses root and more ranks than cores unless told otherwise.
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1",
+    # mpirun refuses root and more ranks than cores unless told otherwise. Who waits leaves the processor to other tests.
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1", OMP_WAIT_POLICY="passive",
                DTRAIN_JOBS_DIR=str(BUILD / "job-records"))  # jobs of tests are none of the user's
     env.update({k: str(v) for k, v in extra.items()})
     return env
