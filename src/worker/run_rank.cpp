@@ -30,6 +30,7 @@
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trace_mpi_library.hpp"
+#include "base/unanswered.hpp"
 #include "base/wall_clock.hpp"
 #include "identity/endpoint_list.hpp"
 #include "identity/slurm_binding.hpp"
@@ -116,6 +117,7 @@ class Rank {
 
     int supervise_program() {
         GuardedProgram program{.argv = wrapped_command(), .grace = options_.grace};
+        limit_silence_of_daemon();
         remove_leftovers_of_dead_jobs();
         // Keeps the ports reserved until just before the program starts.
         HeldPorts held;
@@ -195,6 +197,15 @@ class Rank {
     }
 
   private:
+    /// MPI's daemon, which ends a node's ranks when it has lost mpirun, notices a cut cable by keepalive only
+    /// while it has nothing to say. The limit is about what keepalive takes, as it is also that of keepalive.
+    void limit_silence_of_daemon() const {
+        constexpr std::chrono::seconds limit{10};
+        if (under_launcher_ && identity_.launcher == cluster::Launcher::open_mpi && identity_.nodes > 1 &&
+            identity_.local_rank == 0)
+            limit_unanswered(::getppid(), limit);
+    }
+
     /// On a node without a launcher of its own.
     void remove_leftovers_of_dead_jobs() const {
         if (identity_.local_rank != 0) return;

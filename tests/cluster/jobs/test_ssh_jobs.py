@@ -218,6 +218,19 @@ def test_a_pulled_cable_ends_the_job_and_names_the_node(job):
     assert "node 10.77.0.2 was lost with ranks [2,3]" in err
 
 
+def test_what_a_cut_off_node_has_to_tell_does_not_keep_it_alive(job):
+    """A rank fails there after the cut, so that data is on the way and keepalive is silent: without a limit the daemon and the other
+    rank live on for the kernel's quarter of an hour."""
+    child = waiting_job(job, 3)
+    job.cluster[2].cut()
+    programs = [pid for pid, command in job.cluster[2].processes().items()
+                if command.endswith("wait.py") and "python3" in command.split(" ")[0]]
+    os.kill(programs[0], signal.SIGKILL)
+    err = child.communicate(timeout=60)[1]
+    assert child.returncode != 0 and "node 10.77.0.2 was lost with ranks [2,3]" in err
+    assert job.cluster.left_behind(timeout=40) == {}
+
+
 def test_a_killed_daemon_is_a_lost_node(job):
     child = waiting_job(job)
     for pid, command in job.cluster[2].processes().items():
