@@ -3,7 +3,7 @@
 #include "topology/sysfs_adapters.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -32,19 +32,17 @@ bool may_have_gpus(const fs::path& devices) {
 
 /// "0000:5f:00.0"
 std::optional<PciAddress> parse_address(std::string_view text) {
-    PciAddress address;
-    const auto take = [&](auto& number, std::string_view separator) {
-        const auto* const end = text.data() + text.size();
-        const auto [behind, error] = std::from_chars(text.data(), end, number, 16);
-        if (error != std::errc()) return false;
-        text.remove_prefix(static_cast<std::size_t>(behind - text.data()));
-        if (!text.starts_with(separator)) return false;
-        text.remove_prefix(separator.size());
-        return true;
-    };
-    if (!take(address.domain, ":") || !take(address.bus, ":") || !take(address.device, "."))
-        return std::nullopt;
-    return take(address.function, "") && text.empty() ? std::optional(address) : std::nullopt;
+    constexpr int hexadecimal = 16;
+    const auto parts = split(text, ':');
+    if (parts.size() != 3) return std::nullopt;
+    const auto places = split(parts[2], '.');
+    if (places.size() != 2) return std::nullopt;
+    const auto domain = parse_int<std::uint32_t>(parts[0], hexadecimal);
+    const auto bus = parse_int<std::uint8_t>(parts[1], hexadecimal);
+    const auto device = parse_int<std::uint8_t>(places[0], hexadecimal);
+    const auto function = parse_int<std::uint8_t>(places[1], hexadecimal);
+    if (!domain || !bus || !device || !function) return std::nullopt;
+    return PciAddress{.domain = *domain, .bus = *bus, .device = *device, .function = *function};
 }
 
 /// The PCI devices on the way to a device of sysfs, from the root port down: those of
