@@ -7,6 +7,7 @@ Oracles: what a pseudo terminal shows, carriage returns carried out; the same jo
 import os
 import pty
 import re
+import select
 import signal
 import time
 
@@ -23,23 +24,34 @@ SLOWEST = re.compile(r"^ +rank \d+ on \S+ was the slowest: .*\n", re.MULTILINE) 
 
 
 def on_a_terminal(argv, cwd, kind="xterm"):
-    """All that a terminal of its own gets from the command, and its status."""
+    """All that a terminal of its own gets from the command, and its status. The end of a session takes away what nobody has read of its
+    terminal: a shell goes on until all was read."""
+    (ended, tell_end), (all_read, tell_all_read) = os.pipe(), os.pipe()
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(cwd)
         os.environ.update(OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TERM=kind)
-        os.execvp(str(argv[0]), [str(part) for part in argv])
+        os.close(tell_all_read)
+        for fd in (tell_end, all_read):
+            os.set_inheritable(fd, True)
+        then = f'"$@" {tell_end}>&- {all_read}<&-; status=$?; echo >&{tell_end}; read -r <&{all_read}; exit $status'
+        os.execvp("bash", ["bash", "-c", then, "bash", *(str(part) for part in argv)])
+    os.close(tell_end)
+    os.close(all_read)
     signal.alarm(100)  # an end for a job that hangs
     text = b""
     try:
-        while piece := os.read(terminal, 65536):
-            text += piece
+        while (ready := select.select([terminal, ended], [], [])[0]) != [ended] or select.select([terminal], [], [], 0.2)[0]:
+            text += os.read(terminal, 65536) if terminal in ready else b""
     except OSError:  # the other side is gone
         pass
     finally:
         signal.alarm(0)
-        os.close(terminal)
-    return text.decode().replace("\r\n", "\n"), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.close(tell_all_read)
+        os.close(ended)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.close(terminal)
+    return text.decode().replace("\r\n", "\n"), status
 
 
 def left_on_the_screen(text):
