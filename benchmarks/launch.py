@@ -75,12 +75,19 @@ def against_mpirun(what, ranks, launcher, program, peer_program, aim, environmen
                 measure_peer, aim, repeats=15 if ranks <= 4 else 7, foreign=True)
 
 
+def without(python, module):
+    """What to say where this interpreter does not have the module; else None."""
+    try:
+        run([python, "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec('{module}'))"])
+    except Failed as error:
+        return f"{python} has no {module}: {error}"
+    return None
+
+
 def of_mpi4py(ranks, launcher, script, environment):
     what = "MPI_Init of mpi4py"
-    try:
-        run([sys.executable, "-c", "import mpi4py"])
-    except Failed as error:
-        return Missing(f"{what} on {ranks} ranks", f"{sys.executable} has no mpi4py: {error}")
+    if missing := without(sys.executable, "mpi4py"):
+        return Missing(f"{what} on {ranks} ranks", missing)
     return against_mpirun(what, ranks, launcher, [str(script)], ["python3", str(script)], AIM_FOR_MPI, environment)
 
 
@@ -90,10 +97,8 @@ def against_launcher(module, ranks, launcher, script, environment):
     python = os.environ.get("DTRAIN_COMPAT_PYTHON")
     if python is None:
         return Missing(what, "DTRAIN_COMPAT_PYTHON names no interpreter")
-    try:
-        run([python, "-c", f"import importlib.util, sys; sys.exit(not importlib.util.find_spec('{module}'))"])
-    except Failed as error:
-        return Missing(what, f"{python} has no {module}: {error}")
+    if missing := without(python, module):
+        return Missing(what, missing)
 
     def measure_peer():
         with tempfile.TemporaryDirectory(prefix="dtrain-benchmark-") as folder:

@@ -60,8 +60,7 @@ std::vector<NetworkAdapter> read_adapters(const HwlocTopology& topology, const C
 
 std::vector<NetworkAdapter> placed_adapters(std::vector<NetworkAdapter> simple, const HwlocTopology& topology,
                                             const CpuSet& allowed) {
-    const bool several_packages = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PACKAGE) > 1;
-    if (!several_packages)
+    if (!has_several_packages(topology.get()))
         for (auto& adapter : simple) adapter.local_cpus = allowed;
     sort_adapters(simple);
     return simple;

@@ -19,11 +19,15 @@ PciAddress address_of(const PciAttributes& attributes) {
             .function = attributes.func};
 }
 
+bool has_several_packages(hwloc_topology_t topology) {
+    return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE) > 1;
+}
+
 Attachment attachment_of(hwloc_topology_t topology, hwloc_obj_t device, const CpuSet& allowed) {
     Attachment out;
     const auto* near = hwloc_get_non_io_ancestor_obj(topology, device);
-    const bool several_packages = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE) > 1;
-    out.has_locality = near != nullptr && (near != hwloc_get_root_obj(topology) || !several_packages);
+    out.has_locality =
+        near != nullptr && (near != hwloc_get_root_obj(topology) || !has_several_packages(topology));
     if (out.has_locality) out.local_cpus = to_cpuset(near->cpuset) & allowed;
     // On the way up, the last bridge between two PCI buses is the root port; above it is the host bridge.
     for (const auto* bridge = device->parent; bridge != nullptr && bridge->type == HWLOC_OBJ_BRIDGE;

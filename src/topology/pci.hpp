@@ -14,6 +14,8 @@ using PciAttributes = hwloc_obj_attr_u::hwloc_pcidev_attr_s;
 
 PciAddress address_of(const PciAttributes& attributes);
 
+bool has_several_packages(hwloc_topology_t topology);
+
 /// Where a PCI device is attached.
 struct Attachment {
     CpuSet local_cpus;         ///< the allowed processors nearest to it

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/files.hpp"
+#include "base/small_file.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::topology {
@@ -16,18 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string line_of(const fs::path& file) {
-    return std::string(trimmed(read_file(file).value_or("")));
-}
-
 /// PCI's vendors and classes, of which the first byte is the base class.
 constexpr std::string_view nvidia = "0x10de", network_controller = "0x02";
 
 /// Whether there is a device of NVIDIA's, which may be a GPU, or a switch of GPUs.
 bool may_have_gpus(const fs::path& devices) {
     const fs::directory_iterator each(devices);
-    return std::any_of(begin(each), end(each),
-                       [](const auto& device) { return line_of(device.path() / "vendor") == nvidia; });
+    return std::any_of(begin(each), end(each), [](const auto& device) {
+        return trimmed_content(device.path() / "vendor") == nvidia;
+    });
 }
 
 /// "0000:5f:00.0"
@@ -63,7 +60,7 @@ bool add_adapters(const fs::path& sys, std::string_view device_class, std::vecto
         NetworkAdapter adapter{
             .name = entry.path().filename(), .pci = addresses.back(), .rdma = device_class != "net"};
         if (addresses.size() > 1) adapter.root_port = addresses.front();
-        const auto type = line_of(sys / "bus/pci/devices" / adapter.pci.to_string() / "class");
+        const auto type = trimmed_content(sys / "bus/pci/devices" / adapter.pci.to_string() / "class");
         if (!type.starts_with(network_controller)) return false;
         adapters.push_back(std::move(adapter));
     }
@@ -73,7 +70,7 @@ bool add_adapters(const fs::path& sys, std::string_view device_class, std::vecto
 }  // namespace
 
 std::optional<std::vector<NetworkAdapter>> simple_adapters(const fs::path& sys) try {
-    if (line_of(sys / "devices/system/node/online") != "0" || may_have_gpus(sys / "bus/pci/devices"))
+    if (trimmed_content(sys / "devices/system/node/online") != "0" || may_have_gpus(sys / "bus/pci/devices"))
         return std::nullopt;
     std::vector<NetworkAdapter> adapters;
     if (!add_adapters(sys, "net", adapters) || !add_adapters(sys, "infiniband", adapters))

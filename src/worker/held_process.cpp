@@ -15,6 +15,7 @@
 #include "base/cgroup.hpp"
 #include "base/files.hpp"
 #include "base/process_tree.hpp"
+#include "base/small_file.hpp"
 #include "base/text.hpp"
 
 namespace dtrain::worker {
@@ -44,7 +45,7 @@ bool stays_in(char state, pid_t thread) {
 }  // namespace
 
 std::string process_name(pid_t pid) {
-    return std::string(trimmed(read_file(fmt::format("/proc/{}/comm", pid)).value_or("")));
+    return trimmed_content(fmt::format("/proc/{}/comm", pid));
 }
 
 pid_t tracer_of(pid_t pid) {

@@ -21,12 +21,11 @@
 
 #include "base/exec_image.hpp"
 #include "base/exit_status.hpp"
-#include "base/fast_network.hpp"
 #include "base/host.hpp"
 #include "base/leftovers.hpp"
 #include "base/log_files.hpp"
+#include "base/mpi_start.hpp"
 #include "base/ports.hpp"
-#include "base/single_copy.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "base/trace_mpi_library.hpp"
@@ -412,10 +411,7 @@ class Rank {
         if (assignment_.shared && !variables.has("OMPI_MCA_mpi_yield_when_idle"))
             variables.set("OMPI_MCA_mpi_yield_when_idle", "1");
         cluster::choose_pmix_store(variables);
-        if (const auto mechanism = single_copy_mechanism(variables, may_read_processes()))
-            variables.set(single_copy_variable, *mechanism);
-        if (const auto mtls = mtl_selection(variables, may_have_fast_network()))
-            variables.set(mtl_variable, *mtls);
+        variables.set_all(mpi_start_variables(variables));
     }
 
     void report_event(const Event& event, const std::filesystem::path& log) const {

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "base/process_tree.hpp"
+#include "base/small_file.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "trace/read_operation_log.hpp"
@@ -50,11 +51,6 @@ constexpr milliseconds all_tools_limit{12'000};  // afterwards only the kernel i
 
 std::string proc(pid_t pid, std::string_view name) {
     return fmt::format("/proc/{}/{}", pid, name);
-}
-
-/// The content of a small file of /proc, or "".
-std::string content_of(const fs::path& file) {
-    return std::string(trimmed(read_file(file).value_or("")));
 }
 
 bool is_python(pid_t pid) {
@@ -103,7 +99,7 @@ Stacks of_kernel(pid_t pid) {
     std::size_t threads = 0;
     for (const auto& thread : fs::directory_iterator(proc(pid, "task"), error)) {
         if (++threads > max_threads) break;
-        const auto content = [&](const char* name) { return content_of(thread.path() / name); };
+        const auto content = [&](const char* name) { return trimmed_content(thread.path() / name); };
         const auto status = read_file(thread.path() / "status").value_or("");
         const auto where = content("wchan");
         stacks.text +=
@@ -142,7 +138,7 @@ std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, millis
 /// Without the arguments, which may be confidential.
 std::string headline(pid_t pid) {
     std::error_code error;
-    return fmt::format("==== pid {}: {} ({})\n", pid, content_of(proc(pid, "comm")),
+    return fmt::format("==== pid {}: {} ({})\n", pid, trimmed_content(proc(pid, "comm")),
                        fs::read_symlink(proc(pid, "exe"), error).string());
 }
 

@@ -7,8 +7,7 @@
 #include <dtrain/mpi_session.hpp>
 #include <dtrain/version.hpp>
 
-#include "base/fast_network.hpp"
-#include "base/single_copy.hpp"
+#include "base/mpi_start.hpp"
 #include "comm/api/own_processors.hpp"
 #include "comm/failure/deadline.hpp"
 #include "comm/failure/leaving.hpp"
@@ -27,10 +26,8 @@ MpiSession::MpiSession() : exceptions_(std::uncaught_exceptions()) {
     if (initialised != 0) throw Error("MPI was initialised already: a process has one MpiSession at most");
     const auto environment = Environment::of_this_process();
     const comm::StartWatch watch(environment, comm::deadline_of(environment));
-    if (const auto mechanism = single_copy_mechanism(environment, may_read_processes()))
-        ::setenv(single_copy_variable, mechanism->c_str(), 1);
-    if (const auto mtls = mtl_selection(environment, may_have_fast_network()))
-        ::setenv(mtl_variable, mtls->c_str(), 1);
+    for (const auto& [name, value] : mpi_start_variables(environment))
+        ::setenv(name.c_str(), value.c_str(), 1);
     int provided = MPI_THREAD_SINGLE;
     {
         const comm::TraceOfJob trace(comm::TraceOfJob::Of::start, environment);

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: dtrain contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mpi_start.hpp"
+
+#include "base/fast_network.hpp"
+#include "base/single_copy.hpp"
+
+namespace dtrain {
+
+Environment mpi_start_variables(const Environment& environment) {
+    Environment variables;
+    if (const auto mechanism = single_copy_mechanism(environment, may_read_processes()))
+        variables.set(single_copy_variable, *mechanism);
+    if (const auto mtls = mtl_selection(environment, may_have_fast_network()))
+        variables.set(mtl_variable, *mtls);
+    return variables;
+}
+
+}  // namespace dtrain
