@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: watch.hpp. In mpirun's or srun's place is a shell script, which says what ranks would say, asks its
 // parent (this process) to stop as users and schedulers do, and writes down what it is told. What it waits
-// for in vain for half a minute it takes for not sent, and ends with status 9.
+// for in vain for half a minute it takes for not sent, tells which signals wait where, and ends with
+// status 9.
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
@@ -38,7 +39,7 @@ await() {  # that so many lines of $told are $1
     tries=0
     until [ "$(grep -cx "$1" "$told")" -ge "$2" ]; do
         tries=$((tries + 1))
-        [ $tries -lt 750 ] || exit 9
+        [ $tries -lt 750 ] || { grep -H '^Sh\|^Sig' /proc/$$/status /proc/$PPID/status >&2; exit 9; }
         sleep 0.02
     done
 }
@@ -122,7 +123,7 @@ TEST_F(WatchTest, SignalsOfTheUserArePassedOn) {
     const auto end = watched(1, print_event(Kind::started, 0) +
                                     "kill -USR1 $PPID; await usr1 1; kill -USR2 $PPID; await usr2 1\n" +
                                     print_event(Kind::done, 0));
-    EXPECT_EQ(end.engine_status, ExitStatus{});
+    EXPECT_EQ(end.engine_status, ExitStatus{}) << end.engine_text;
     EXPECT_EQ(end.asked_to_stop_by, 0);
     EXPECT_THAT(notes(), ElementsAre("usr1", "usr2"));
 }
