@@ -63,7 +63,8 @@ Host node* ctl 10.77.0.* fd00:77::*
   StrictHostKeyChecking no
   UserKnownHostsFile /dev/null
   LogLevel ERROR
-"""
+  KexAlgorithms curve25519-sha256
+"""  # the exchange of keys that OpenSSH prefers takes 20 ms of a core, for each of a thousand connections
 
 
 FIRST_USER = 54321

@@ -4,9 +4,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <span>
 #include <type_traits>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include <dtrain/communicator.hpp>
 
@@ -14,18 +21,34 @@ namespace dtrain {
 
 /// Whole numbers so small that their sums are exact in every type, in any order.
 template <class T>
-T value_of(int rank, std::size_t i) {
-    const auto mixed =
-        (static_cast<std::uint64_t>(i) * 2654435761U + static_cast<std::uint64_t>(rank) * 40503U) >> 7U;
-    const auto small = static_cast<int>(mixed % 17U) - 8;
-    if constexpr (std::is_integral_v<T>)
-        return static_cast<T>(std::is_unsigned_v<T> ? small * 29 : small * 1000);
-    return static_cast<T>(static_cast<float>(small));
+std::array<T, 17> small_values() {
+    std::array<T, 17> values;
+    for (int i = 0; i < 17; ++i) {
+        const int small = i - 8;
+        if constexpr (std::is_integral_v<T>)
+            values[static_cast<std::size_t>(i)] =
+                static_cast<T>(std::is_unsigned_v<T> ? small * 29 : small * 1000);
+        else
+            values[static_cast<std::size_t>(i)] = static_cast<T>(static_cast<float>(small));
+    }
+    return values;
+}
+
+/// Which of the small values a rank has from element `first` on, worked out once; valid until the next call.
+inline std::span<const std::uint8_t> choices(int rank, std::size_t count, std::size_t first) {
+    thread_local std::map<int, std::vector<std::uint8_t>> known;
+    auto& chosen = known[rank];
+    for (std::uint64_t i = chosen.size(); i < first + count; ++i)
+        chosen.push_back(static_cast<std::uint8_t>(
+            ((i * 2654435761U + static_cast<std::uint64_t>(rank) * 40503U) >> 7U) % 17U));
+    return std::span(chosen).subspan(first, count);
 }
 
 template <class T>
 void fill(std::span<T> values, int rank, std::size_t first = 0) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = value_of<T>(rank, first + i);
+    const auto small = small_values<T>();
+    const auto chosen = choices(rank, values.size(), first);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = small[chosen[i]];
 }
 
 template <class T>
@@ -61,40 +84,69 @@ inline std::uint64_t combined_bits(std::uint64_t left, std::uint64_t right, Redu
     }
 }
 
-/// Element i of what the ranks' values_of() are reduced to, by plain serial arithmetic.
+/// Elements from `first` on of what the ranks' values_of() are reduced to, by plain serial arithmetic.
 template <class T>
-T reduced_value(int ranks, std::size_t i, Reduction reduction) {
+std::vector<T> reduced_values(int ranks, std::size_t count, Reduction reduction, std::size_t first = 0) {
     constexpr bool is_float = !std::is_integral_v<T>;
     using Whole = std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>;
     using Wide = std::conditional_t<is_float, double, Whole>;
-    const auto wide = [i](int rank) {
+    std::array<Wide, 17> small;
+    std::ranges::transform(small_values<T>(), small.begin(), [](T value) {
         if constexpr (is_float)
-            return static_cast<Wide>(static_cast<float>(value_of<T>(rank, i)));
+            return static_cast<Wide>(static_cast<float>(value));
         else
-            return static_cast<Wide>(value_of<T>(rank, i));
-    };
-    Wide result = wide(0);
-    for (int rank = 1; rank < ranks; ++rank) {
-        const auto value = wide(rank);
+            return static_cast<Wide>(value);
+    });
+    std::vector<Wide> results(count);
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto chosen = choices(rank, count, first);
+        const auto combine = [&](auto&& two) {
+            for (std::size_t i = 0; i < count; ++i)
+                results[i] = rank == 0 ? small[chosen[i]] : two(results[i], small[chosen[i]]);
+        };
         if (reduction == Reduction::min)
-            result = std::min(result, value);
+            combine([](Wide left, Wide right) { return std::min(left, right); });
         else if (reduction == Reduction::max)
-            result = std::max(result, value);
+            combine([](Wide left, Wide right) { return std::max(left, right); });
         else if constexpr (!is_float)
-            result = static_cast<Wide>(combined_bits(static_cast<std::uint64_t>(result),
-                                                     static_cast<std::uint64_t>(value), reduction));
+            combine([&](Wide left, Wide right) {
+                return static_cast<Wide>(combined_bits(static_cast<std::uint64_t>(left),
+                                                       static_cast<std::uint64_t>(right), reduction));
+            });
         else if (reduction == Reduction::product)
-            result *= value;
+            combine(std::multiplies<>());
         else
-            result += value;
+            combine(std::plus<>());
     }
-    if constexpr (std::is_same_v<T, double>)
-        return reduction == Reduction::average ? result / ranks : result;
-    else if constexpr (is_float) {
-        const auto sum = static_cast<float>(result);  // exact, a product too
-        return static_cast<T>(reduction == Reduction::average ? sum / static_cast<float>(ranks) : sum);
-    } else
-        return static_cast<T>(reduction == Reduction::average ? result / static_cast<Wide>(ranks) : result);
+    std::vector<T> values(count);
+    std::ranges::transform(results, values.begin(), [&](Wide result) {
+        if constexpr (std::is_same_v<T, double>)
+            return reduction == Reduction::average ? result / ranks : result;
+        else if constexpr (is_float) {
+            const auto sum = static_cast<float>(result);  // exact, a product too
+            return static_cast<T>(reduction == Reduction::average ? sum / static_cast<float>(ranks) : sum);
+        } else
+            return static_cast<T>(reduction == Reduction::average ? result / static_cast<Wide>(ranks)
+                                                                  : result);
+    });
+    return values;
+}
+
+template <class T>
+T reduced_value(int ranks, std::size_t i, Reduction reduction) {
+    return reduced_values<T>(ranks, 1, reduction, i).front();
+}
+
+/// Whether the bits are the same: element by element this would take most of the time of a test.
+template <class T>
+testing::AssertionResult same_bits(std::span<const T> got, std::span<const T> expected) {
+    if (got.size() != expected.size())
+        return testing::AssertionFailure() << got.size() << " elements, not " << expected.size();
+    if (got.empty() || std::memcmp(got.data(), expected.data(), got.size_bytes()) == 0)
+        return testing::AssertionSuccess();
+    std::size_t i = 0;
+    while (std::memcmp(&got[i], &expected[i], sizeof(T)) == 0) ++i;
+    return testing::AssertionFailure() << "element " << i << " of " << got.size() << " differs";
 }
 
 }  // namespace dtrain
