@@ -119,7 +119,7 @@ constexpr std::array open_mpi_rows{
     Row{"OMPI_MCA_btl_vader_single_copy_mechanism", written, "where ranks may not read each other's memory", "none, in containers that forbid it: Open MPI 4.1 prints a line for each long message otherwise; the user's value is kept."},
     Row{"OMPI_MCA_mtl", written, "without InfiniBand, RoCE, EFA, Omni-Path, Slingshot and Aries", "^ofi,psm,psm2,portals4: MPI_Init does not load what is for these, which takes 0.2 s with Debian's Open MPI; not where a variable OMPI_MCA_mtl* or OMPI_MCA_pml* is set."},
     Row{"OMPI_MCA_pml", read, "not set", "What selects MTLs: where it is set, OMPI_MCA_mtl is left to Open MPI."},
-    Row{"OMPI_MCA_btl_tcp_disable_family", written, "where every node has an IPv4 address", "6: Open MPI 5.0 with IPv6 warns of addresses that it cannot pair; the user's value is kept."},
+    Row{"OMPI_MCA_btl_tcp_disable_family", written, "where all ranks are on one node, or every node has an IPv4 address", "6: Open MPI 5.0 with IPv6 warns of addresses that it cannot pair; the user's value is kept."},
     Row{"PRTE_MCA_prte_if_include", written, "on machines with several networks", "The same for the daemons of Open MPI 5; the user's value is kept."},
     Row{"OMPI_MCA_orte_tmpdir_base", both, "below TMPDIR", "Where daemons of Open MPI 4.1 have their files; an agent gives its daemon a folder of its own there."},
     Row{"OMPI_MCA_plm", written, "with the agent", "rsh: mpirun 4.1 uses the agent also inside of a batch job."},

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <optional>
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -65,15 +66,23 @@ bool may_be_of_process(const fs::path& session, pid_t pid) {
     return started < static_cast<double>(info.st_ctim.tv_sec) + clock_margin;
 }
 
+/// The process whose session a folder is: of mpirun 4.1 "pid.<pid>", of 5.0 and its daemons
+/// "prterun.<host>.<pid>.<uid>" and "prted.<host>.<pid>.<uid>"; none: of several, or not a session.
+std::optional<pid_t> process_of_session(const std::string& name) {
+    if (name.starts_with("pid.")) return parse_int(name.substr(4));
+    const auto parts = split(name, '.');
+    if (!name.starts_with("prte") || parts.size() < 4) return std::nullopt;
+    return parse_int(parts[parts.size() - 2]);
+}
+
 /// mpirun and its daemons keep some of their session's files open all the time; on an overlay it cannot be
 /// detected whether a file is mapped.
 bool is_dead_session(const fs::path& session) {
     struct statfs system {};
     if (::statfs(session.c_str(), &system) != 0 || system.f_type == OVERLAYFS_SUPER_MAGIC) return false;
     const auto name = session.filename().string();
-    if (name.starts_with("pid.")) {
-        const auto pid = parse_int(name.substr(4));
-        if (!pid || may_be_of_process(session, *pid)) return false;
+    if (const auto pid = process_of_session(name)) {
+        if (may_be_of_process(session, *pid)) return false;
     } else if (!name.starts_with("jf.")) {
         return false;
     }
@@ -88,22 +97,30 @@ bool is_dead_session(const fs::path& session) {
     return !failed && has_held_kind;
 }
 
-bool is_of_host(std::string_view name, const std::string& host) {
-    const auto middle = fmt::format(".{}", ::geteuid());
-    constexpr std::string_view begin = "ompi.";
-    if (!name.starts_with(begin) || !name.ends_with(middle)) return false;
-    name.remove_prefix(begin.size());
-    name.remove_suffix(middle.size());
-    return name == host || name == split(host, '.').front();
+/// Whether a folder is named "<begin>.<host><rest>.<uid>", with this host by its full or its short name.
+bool is_of_host(std::string_view name, std::string_view begin, const std::string& host,
+                const std::string& rest) {
+    return std::ranges::any_of(std::array{host, split(host, '.').front()}, [&](const std::string& known) {
+        return name == fmt::format("{}.{}{}.{}", begin, known, rest, ::geteuid());
+    });
 }
 
-/// The folders with this user's sessions on this host.
+/// The folders in which mpirun 4.1 has this user's sessions on this host.
 std::vector<fs::path> session_folders(const LeftoverFolders& of) {
     auto folders = entries_of(of.temporary);
     std::erase_if(folders, [&](const fs::path& folder) {
-        return !is_of_host(folder.filename().string(), of.host) || !is_own(folder, S_IFDIR);
+        return !is_of_host(folder.filename().string(), "ompi", of.host, "") || !is_own(folder, S_IFDIR);
     });
     return folders;
+}
+
+/// Whether a folder is the session of an mpirun 5.0 of this user on this host, or of one of its daemons.
+bool is_session_of_prrte(const fs::path& folder, const std::string& host) {
+    const auto name = folder.filename().string();
+    const auto pid = process_of_session(name);
+    if (!pid || !is_own(folder, S_IFDIR)) return false;
+    const auto rest = fmt::format(".{}", *pid);
+    return is_of_host(name, "prterun", host, rest) || is_of_host(name, "prted", host, rest);
 }
 
 int remove_sessions(const LeftoverFolders& of) {
@@ -117,6 +134,12 @@ int remove_sessions(const LeftoverFolders& of) {
             if (!failed) ++removed;
         }
         if (removed > removed_before) ::rmdir(top.c_str());  // succeeds if it is empty; mpirun does the same
+    }
+    for (const auto& session : entries_of(of.temporary)) {
+        if (!is_session_of_prrte(session, of.host) || !is_dead_session(session)) continue;
+        std::error_code failed;
+        fs::remove_all(session, failed);
+        if (!failed) ++removed;
     }
     return removed;
 }
@@ -161,6 +184,13 @@ void remove_session(const LeftoverFolders& of, pid_t mpirun) {
         std::error_code ignored;
         fs::remove_all(session, ignored);
         ::rmdir(top.c_str());  // succeeds if it is empty
+    }
+    for (const auto& session : entries_of(of.temporary)) {
+        if (!is_session_of_prrte(session, of.host) ||
+            process_of_session(session.filename().string()) != mpirun)
+            continue;
+        std::error_code ignored;
+        fs::remove_all(session, ignored);
     }
 }
 

@@ -28,7 +28,7 @@ LeftoverFolders leftover_folders(const Environment& environment);
 /// @returns the number of removed files and folders
 int remove_leftovers(const LeftoverFolders& folders);
 
-/// Removes the session folder of an mpirun of Open MPI 4.1 that has ended, with its content.
+/// Removes the session folder of an mpirun of Open MPI 4.1 or 5.0 that has ended, with its content.
 /// @param mpirun pid of this user's mpirun; nothing is removed while it lives
 void remove_session(const LeftoverFolders& folders, pid_t mpirun);
 

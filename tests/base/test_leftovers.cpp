@@ -160,6 +160,34 @@ TEST_F(Leftovers, WhatIsLeftOfTheSessionOfOneMpirunGoes) {
     EXPECT_FALSE(fs::exists(empty.parent_path()));
 }
 
+// mpirun 5.0's and its daemons' sessions lie beside each other.
+TEST_F(Leftovers, SessionsOfPrrteGoAsThoseOfMpirun4) {
+    const auto prrte_session = [&](const std::string& begin, pid_t pid) {
+        const auto path = folders_.temporary / fmt::format("{}.node1.{}.{}", begin, pid, ::geteuid());
+        fs::create_directories(path / "1/0");
+        tests::write_bytes(path / "hwloc.sm", "x");
+        return path;
+    };
+    const auto dead = prrte_session("prterun", dead_process());
+    const auto dead_daemon = prrte_session("prted", dead_process());
+    const auto held = prrte_session("prted", dead_process());
+    const auto own = prrte_session("prterun", ::getpid());
+    const auto other = prrte_session("prteother", dead_process());
+    {
+        const MappedFile mapped(held / "hwloc.sm");
+        EXPECT_EQ(remove_leftovers(folders_), 2);
+    }
+    for (const auto& gone : {dead, dead_daemon}) EXPECT_FALSE(fs::exists(gone)) << gone;
+    for (const auto& kept : {held, own, other}) EXPECT_TRUE(fs::exists(kept)) << kept;
+
+    const auto ended = dead_process();
+    const auto of_ended = prrte_session("prterun", ended);
+    remove_session(folders_, ::getpid());
+    remove_session(folders_, ended);
+    EXPECT_FALSE(fs::exists(of_ended));
+    EXPECT_TRUE(fs::exists(own));
+}
+
 TEST_F(Leftovers, SessionsOfOtherHostsStay) {
     const auto session_folder = session("jf.7");
     auto of_other_host = folders_;

@@ -20,5 +20,18 @@ TEST(MpiStart, LeavesWhatTheUserHasSet) {
     EXPECT_EQ(mpi_start_variables({{mtl_variable, "ofi"}, {single_copy_variable, "cma"}}), Environment());
 }
 
+TEST(MpiStart, RanksOfOneNodeNeedNoIPv6) {
+    const auto family = [](Environment environment) {
+        return mpi_start_variables(environment).get(tcp_family_variable);
+    };
+    EXPECT_EQ(family({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}}), "6");
+    EXPECT_EQ(family({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}), std::nullopt);
+    EXPECT_EQ(family({}), std::nullopt);
+    EXPECT_EQ(
+        family(
+            {{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}, {tcp_family_variable, "4"}}),
+        std::nullopt);
+}
+
 }  // namespace
 }  // namespace dtrain

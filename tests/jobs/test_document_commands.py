@@ -20,7 +20,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, LAUNCH, PYTHON, ROOT, clean_environment, run
+from conftest import BUILD, LAUNCH, PYTHON, ROOT, clean_environment, run, skip_unless_several_programs
 from documents import all_blocks
 
 MACHINE = ROOT / "tests/jobs/data/two_sockets_eight_gpus.xml"
@@ -284,6 +284,8 @@ def test_commands_of_a_page_run(page, folder):
     blocks = [block for block in BLOCKS if block.page == page]
     assert not any(without_category(block) for block in blocks), "see the test above; nothing is run"
     script = script_of(blocks, folder)
+    if " : -np " in script:
+        skip_unless_several_programs()
     variables = {"HOME": folder, "DTRAIN_JOBS_DIR": folder / "jobs", "OMPI_MCA_rmaps_base_oversubscribe": 1,
                  "OMPI_MCA_mpi_yield_when_idle": 1, "LC_ALL": "C.UTF-8",
                  "PYTHONPATH": ROOT / "python", "DTRAIN_LIBRARY": BUILD / "src/libdtrain.so"}

@@ -25,7 +25,7 @@ def segments_of(pids):
     for pid in pids:
         with contextlib.suppress(OSError):
             maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
-            found |= {word for word in maps.split() if word.startswith("/dev/shm/vader_segment.")}
+            found |= {word for word in maps.split() if word.startswith(("/dev/shm/vader_segment.", "/dev/shm/sm_segment."))}
     return found
 
 
@@ -34,7 +34,7 @@ def existing(paths):
 
 
 def sessions(folder):
-    return {path.name for path in folder.glob("ompi.*/*")}
+    return {path.name for pattern in ("ompi.*/*", "prterun.*") for path in folder.glob(pattern)}
 
 
 @pytest.fixture

@@ -101,6 +101,9 @@ def test_both_containers_are_built_in_one_way():
 def test_the_container_has_the_libraries_of_the_programs():
     if shutil.which("dpkg-query") is None or shutil.which("objdump") is None:
         pytest.skip("asks Debian's dpkg-query and objdump")
+    release = Path("/etc/os-release").read_text() if os.path.exists("/etc/os-release") else ""
+    if "VERSION_ID=\"12\"" not in release:
+        pytest.skip("the container is a Debian 12, and this is another system: its libraries have other packages")
     programs = [BUILD / "src/bin/dtrain-launch", BUILD / "src/bin/dtrain-worker", BUILD / "src/libdtrain.so",
                 *(path for path in (BUILD / "src/libexec/dtrain").glob("dtrain-*") if path.is_file()),
                 *(BUILD / "src/scrape").glob("libdtrain_prometheus.so")]

@@ -11,6 +11,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/mpi_start.hpp"
+
 namespace dtrain::launch {
 namespace {
 
@@ -97,16 +99,15 @@ Environment mpi_network_variables(const std::vector<std::string>& hosts,
 
 Environment mpi_address_family(const std::vector<std::string>& hosts, const Environment& environment,
                                const NetworkQuestions& machine) {
-    constexpr const char* name = "OMPI_MCA_btl_tcp_disable_family";
     const auto is_ipv4 = [](const std::string& address) { return address.find(':') == std::string::npos; };
     const auto has_ipv4 = [&](const std::string& host) {
         const auto addresses = machine.addresses_of(host);
         return std::any_of(addresses.begin(), addresses.end(), is_ipv4);
     };
-    if (environment.has(name) ||
+    if (environment.has(tcp_family_variable) ||
         !(are_one_machine(hosts) || std::all_of(hosts.begin(), hosts.end(), has_ipv4)))
         return {};
-    return {{name, "6"}};
+    return {{tcp_family_variable, "6"}};
 }
 
 }  // namespace dtrain::launch

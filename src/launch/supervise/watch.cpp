@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <poll.h>
+#include <string_view>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <utility>
@@ -50,8 +51,21 @@ class PassThrough {
     void read_piece() {
         std::array<char, PIPE_BUF> buffer;
         const auto got = ::read(from_, buffer.data(), buffer.size());
-        if (got > 0 && !reader_gone_) piece_.assign(buffer.data(), static_cast<std::size_t>(got));
+        if (got > 0) append({buffer.data(), static_cast<std::size_t>(got)});
         if (got == 0) from_ = -1;
+    }
+
+    void append(std::string_view text) {
+        if (!reader_gone_) piece_ += text;
+    }
+
+    /// Text that came another way, after what has arrived here.
+    void add(std::string_view text) {
+        for (auto before = std::string::npos; open() && before != piece_.size();) {
+            before = piece_.size();
+            read_piece();
+        }
+        append(text);
     }
 
     void write_piece() {
@@ -277,11 +291,19 @@ class Watch {
         const auto marker =
             line.rfind(cluster::event_marker);  // before it may be the beginning of a torn line
         if (marker != std::string::npos) {
+            if (!options_.control.by_lines) pass_held_back(line);
             if (const auto event = event_lines_.take(std::string_view(line).substr(marker)))
                 take_event(*event);
             return;
         }
         if (result_.engine_text.size() < max_engine_text) result_.engine_text += line + "\n";
+    }
+
+    /// mpirun of Open MPI 5.0.7 holds back what a rank writes without the end of a line, and puts it in front
+    /// of what that rank writes next, also when that goes to the other stream.
+    void pass_held_back(std::string_view line) {
+        if (const auto text = line.substr(0, line.find(cluster::event_marker)); !text.empty())
+            console_.add(text);
     }
 
     void take_event(const cluster::Event& event) {

@@ -5,6 +5,7 @@
 Oracles: the names of the nodes, Slurm's own numbers of ranks and GPUs, the shell's exit status convention.
 """
 import json
+import re
 import time
 
 import pytest
@@ -131,4 +132,7 @@ def test_mpi_programs_under_pmix(job, ranks):
     job.script("mpi.py", "from mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), 'of', MPI.COMM_WORLD.Get_size())")
     done = srun(job, "--mpi=pmix", "-N2", "-n", ranks, WORKER, "--", PYTHON, "mpi.py")
     assert done.returncode == 0, done.stderr
-    assert {job.log(rank) for rank in range(ranks)} == {f"{ranks} of {ranks}\n"}
+    # Open MPI 5.0 may warn of IPv6 addresses: docs/packages.md.
+    logs = {re.sub(r"\[node\d\]\[\[.*?create_interface_graph\] Unable to find reachable pairing between local and remote interfaces\n",
+                   "", job.log(rank)) for rank in range(ranks)}
+    assert logs == {f"{ranks} of {ranks}\n"}

@@ -108,6 +108,17 @@ TEST_F(WatchTest, AnEventAfterTheBeginningOfATornOneIsTaken) {
     EXPECT_TRUE(end.job.all_done());
 }
 
+// As mpirun of Open MPI 5.0.7 passes on "a line\nno end", then an event.
+TEST_F(WatchTest, OutputInFrontOfAnEventStaysOutput) {
+    auto late = print_event(Kind::done, 0);
+    late.insert(late.find("' '") + 3, "no end");
+    testing::internal::CaptureStdout();
+    const auto end = watched(1, print_event(Kind::started, 0) + "echo 'a line'\n" + late);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "a line\nno end");
+    EXPECT_TRUE(end.job.all_done());
+    EXPECT_EQ(end.engine_text, "");
+}
+
 TEST_F(WatchTest, ALongEventInPartsIsTaken) {
     const Event long_one{.kind = Kind::state,
                          .rank = 0,

@@ -18,7 +18,10 @@ std::optional<int> rank_named_by_mpirun(const std::string& mpirun_text) {
 }
 
 std::optional<int> rank_that_left_mpi(const std::string& mpirun_text) {
-    if (mpirun_text.find("exiting improperly") == std::string::npos) return std::nullopt;
+    const auto is_there = [&](std::string_view words) {
+        return mpirun_text.find(words) != std::string::npos;
+    };
+    if (!is_there("exiting improperly") && !is_there("exiting\nimproperly")) return std::nullopt;
     return rank_named_by_mpirun(mpirun_text);
 }
 

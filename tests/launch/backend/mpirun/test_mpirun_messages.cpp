@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
-// Oracle: messages copied from runs of mpirun 4.1.4 and 5.0.11 over ssh: a killed rank, a cut cable, a node
-// that is not there.
+// Oracle: messages copied from runs of mpirun 4.1.4, 5.0.7 and 5.0.11 over ssh: a killed rank, a cut cable, a
+// node that is not there.
 #include <gtest/gtest.h>
 
 #include "launch/backend/mpirun/mpirun_messages.hpp"
@@ -56,6 +56,9 @@ TEST(MpirunMessages, ARankThatLeftMpi) {
     EXPECT_EQ(rank_that_left_mpi(
                   "mpirun has exited due to process rank 3 with PID 0 on\nnode vm exiting improperly. "),
               3);
+    EXPECT_EQ(rank_that_left_mpi("prterun has exited due to process rank 1 with PID 10 on node vm exiting\n"
+                                 "improperly. There are three reasons this could occur:\n"),
+              1);
     EXPECT_EQ(rank_that_left_mpi("process rank 1 with PID 0 on node big exited on signal 9 (Killed)."),
               std::nullopt);
     EXPECT_EQ(rank_that_left_mpi(""), std::nullopt);
