@@ -34,6 +34,7 @@ constexpr std::array dtrain_rows{
     Row{"DTRAIN_HOSTS", both, "from the scheduler", "Host names in node order, comma-separated, each with :RANKS where nodes run unequally many."},
     Row{"DTRAIN_NODES_OF_RANKS", both, "ranks follow the nodes", "Node of each rank where ranks are not numbered node by node; each node and how often: 2*0 for ranks 0 and 1."},
     Row{"DTRAIN_TELL_OUTPUT", both, "0", "1: dtrain-worker sends the end of a failed program's log with its report, for a launcher on another node."},
+    Row{"DTRAIN_SHOW_BY_EVENTS", both, "0", "1: dtrain-worker sends what dtrain-launch shows of its program's output as events, as mpirun of Open MPI 5.0 until 5.0.10 mixes a rank's two streams."},
     Row{"DTRAIN_HEARTBEAT", both, "none", "Seconds after which the first worker of each node says again that it is there, for a launcher on another node."},
     Row{"DTRAIN_MPIRUNS_VARIABLE", both, "only with mpirun's HWLOC_COMPONENTS", "Name of a variable that dtrain-launch sets for mpirun: dtrain-worker does not pass it on."},
     Row{"DTRAIN_NETWORK_INTERFACE", both, "the one that leads to the other nodes", "Network interface that NCCL and Gloo shall use on several nodes."},

@@ -36,7 +36,8 @@ struct Event {
         stacks,      ///< `text`: the next piece of the requested stacks
         stacks_end,  ///< the stacks are complete; `text`: the file on its node that has them, "" for none
         gpus,        ///< GPU usage until the program ended; `text`: metrics::gpus_text()
-        console,     ///< `text`: the next piece of a program's stderr, for the launcher's
+        console,     ///< `text`: the next piece of what the launcher shows, on its stderr; `code` 1: on
+                     ///< its stdout, and text_of_bytes()
         gpu_error,   ///< the kernel of its node logged a GPU error; `text`
         state,       ///< what the rank does, and its last operations; `state`
     };

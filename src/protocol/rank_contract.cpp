@@ -33,6 +33,7 @@ struct TextVariable {
 
 constexpr const char* events = "DTRAIN_EVENTS";
 constexpr const char* send_output = "DTRAIN_TELL_OUTPUT";
+constexpr const char* show_by_events = "DTRAIN_SHOW_BY_EVENTS";
 constexpr const char* control_by = "DTRAIN_CONTROL";
 constexpr const char* bind = "DTRAIN_BIND";
 constexpr const char* mode = "DTRAIN_RUN_MODE";
@@ -96,6 +97,7 @@ std::optional<std::string> RankContract::visible_gpus_of(int node) const {
 void RankContract::write(Environment& environment) const {
     set_word<bool>(environment, events, sends_events, yes_or_no);
     set_word<bool>(environment, send_output, sends_output, yes_or_no);
+    set_word<bool>(environment, show_by_events, shows_by_events, yes_or_no);
     set_word<Control>(environment, control_by, control, controls);
     set_word<bool>(environment, bind, binds, apply_or_none);
     set_word<RunMode>(environment, mode, run_mode, run_modes);
@@ -109,6 +111,7 @@ void RankContract::write(Environment& environment) const {
 RankContract RankContract::read(const Environment& environment) {
     RankContract contract{.sends_events = word_in<bool>(environment, events, yes_or_no),
                           .sends_output = word_in<bool>(environment, send_output, yes_or_no),
+                          .shows_by_events = word_in<bool>(environment, show_by_events, yes_or_no),
                           .control = word_in<Control>(environment, control_by, controls),
                           .binds = word_in<bool>(environment, bind, apply_or_none),
                           .run_mode = word_in<RunMode>(environment, mode, run_modes)};

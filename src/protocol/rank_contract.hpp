@@ -24,8 +24,9 @@ struct RankContract {
     // From the launcher of the job.
     std::optional<bool> sends_events;  ///< as lines for dtrain-launch, instead of sentences for people
     std::optional<bool> sends_output;  ///< the end of a failed program's log, for a launcher on another node
-    std::optional<Control> control;    ///< not set: signals
-    std::optional<bool> binds;         ///< to the assigned processors and memory; not set: true
+    std::optional<bool> shows_by_events;  ///< what of its output the launcher shows; not set: by its stdout
+    std::optional<Control> control;       ///< not set: signals
+    std::optional<bool> binds;            ///< to the assigned processors and memory; not set: true
     std::optional<RunMode> run_mode;
     std::optional<std::string> backend;  ///< for PADDLE_DISTRI_BACKEND
     std::optional<std::string> network_interface;

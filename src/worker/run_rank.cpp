@@ -181,6 +181,7 @@ class Rank {
                           .cpus = mask_.to_string(),
                           .other_log = stdout_log,
                           .shown = shown_logs(log, stdout_log),
+                          .shows_by_events = under_launcher_ && contract_.shows_by_events.value_or(false),
                           .commands_from = commands_from_,
                           .under_launcher = under_launcher_,
                           .heartbeat = heartbeat(),

@@ -24,6 +24,7 @@
 #include "base/text.hpp"
 #include "base/wall_clock.hpp"
 #include "metrics/run.hpp"
+#include "protocol/byte_text.hpp"
 #include "topology/gpu_use.hpp"
 #include "worker/end_info.hpp"
 #include "worker/gpu_inspection.hpp"
@@ -82,8 +83,7 @@ class Supervisor {
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         ::signal(SIGPIPE, SIG_IGN);
         for (const auto& shown : job_.shown)
-            followers_.emplace_back(
-                shown.log, shown.as_errors ? launchers_stderr() : Console::of(STDOUT_FILENO), shown.style);
+            followers_.emplace_back(shown.log, console_for(shown), shown.style);
         if (job_.bounded_log) take_output_through_a_pipe();
         grace_ = job_.program.grace;
         const auto visible = job_.program.environment.get("CUDA_VISIBLE_DEVICES");
@@ -128,6 +128,11 @@ class Supervisor {
         });
     }
 
+    Console console_for(const ShownLog& shown) {
+        if (shown.as_errors) return launchers_stderr();
+        return job_.shows_by_events ? launchers_stdout() : Console::of(STDOUT_FILENO);
+    }
+
     /// What dtrain-launch shows on its stderr: mpirun's and srun's has the events.
     Console launchers_stderr() {
         const auto write = [this](std::string_view text) {
@@ -135,6 +140,23 @@ class Supervisor {
                 const auto piece = beginning_of(text, cluster::max_event_text);
                 report(Event::Kind::console, std::string(piece));
                 text.remove_prefix(piece.size());
+            }
+            return true;
+        };
+        return {.fd = STDERR_FILENO, .write = write};
+    }
+
+    /// What it shows on its stdout, byte for byte.
+    Console launchers_stdout() {
+        constexpr std::size_t longest_byte = 2;  // in text_of_bytes()
+        const auto write = [this](std::string_view bytes) {
+            while (!bytes.empty()) {
+                const auto piece = bytes.substr(0, cluster::max_event_text / longest_byte);
+                auto event = new_event(Event::Kind::console);
+                event.code = STDOUT_FILENO;
+                event.text = cluster::text_of_bytes(piece);
+                job_.report(event);
+                bytes.remove_prefix(piece.size());
             }
             return true;
         };

@@ -25,7 +25,7 @@ namespace dtrain::worker {
 struct ShownLog {
     std::filesystem::path log;
     ConsoleStyle style;
-    bool as_errors = false;  ///< on dtrain-launch's stderr; not set: on this process's stdout
+    bool as_errors = false;  ///< on dtrain-launch's stderr; not set: on its stdout
 };
 
 struct Supervision {
@@ -36,8 +36,9 @@ struct Supervision {
     std::string host;
     std::string cpus;  ///< the program's affinity mask
     std::filesystem::path
-        other_log;                ///< where its stdout is, if `log` has its stderr only; "": there is none
-    std::vector<ShownLog> shown;  ///< what is on the console
+        other_log;                 ///< where its stdout is, if `log` has its stderr only; "": there is none
+    std::vector<ShownLog> shown;   ///< what is on the console
+    bool shows_by_events = false;  ///< all of it, and not by this process's stdout
     Commands::Source commands_from = Commands::Source::signals;
     bool under_launcher = false;             ///< dtrain-launch receives events and decides when workers leave
     std::chrono::milliseconds heartbeat{0};  ///< interval of heartbeats; 0: none are sent

@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 RankContract everything() {
     return {.sends_events = true,
             .sends_output = true,
+            .shows_by_events = true,
             .control = RankContract::Control::standard_input,
             .binds = false,
             .run_mode = RunMode::heterogeneous,
@@ -48,6 +49,7 @@ TEST(RankContract, ComesBackFromTheEnvironment) {
     EXPECT_EQ(RankContract::read(written({})), RankContract{});
     const RankContract others{.sends_events = false,
                               .sends_output = false,
+                              .shows_by_events = false,
                               .control = RankContract::Control::signals,
                               .binds = true,
                               .heartbeat = 0s};
@@ -58,6 +60,7 @@ TEST(RankContract, HasTheDocumentedVariables) {
     EXPECT_EQ(written(everything()),
               (Environment{{"DTRAIN_EVENTS", "1"},
                            {"DTRAIN_TELL_OUTPUT", "1"},
+                           {"DTRAIN_SHOW_BY_EVENTS", "1"},
                            {"DTRAIN_CONTROL", "stdin"},
                            {"DTRAIN_BIND", "none"},
                            {"DTRAIN_RUN_MODE", "ps-heter"},

@@ -19,6 +19,7 @@
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
 #include "programs.hpp"
+#include "protocol/byte_text.hpp"
 #include "support/temporary_folder.hpp"
 #include "trace/operation_log.hpp"
 #include "trace/rank_state.hpp"
@@ -47,6 +48,7 @@ class Supervise : public testing::Test {
         bool has_error_file = false;
         bool records_operations = false;  ///< has recorded some, with long names
         bool stderr_apart = false;        ///< the log is that of stderr, and both streams are shown
+        bool shows_by_events = false;
     };
 
     void start(const std::string& script) { start(script, How{}); }
@@ -97,6 +99,7 @@ class Supervise : public testing::Test {
                                .cpus = "0-1",
                                .other_log = how.stderr_apart ? stdout_log() : std::filesystem::path(),
                                .shown = shown,
+                               .shows_by_events = how.shows_by_events,
                                .commands_from = how.orders_on_stdin ? Commands::Source::signals_and_stdin
                                                                     : Commands::Source::signals,
                                .under_launcher = how.under_launcher,
@@ -350,6 +353,22 @@ TEST_F(Supervise, StderrApartIsShownByTheLauncher) {
     EXPECT_EQ(exit_status(), 0);
     EXPECT_EQ(read_file(stdout_log()), "out\n");
     EXPECT_EQ(read_file(log()), expected);
+}
+
+TEST_F(Supervise, WhereStreamsAreMixedTheLauncherShowsAll) {
+    start("printf 'one\\ntwo\\000\\377'; head -c 2000 /dev/zero | tr '\\000' '\\200'; printf end",
+          {.console_prefix = "", .shows_by_events = true});
+    EXPECT_EQ(console(), "");
+    expect_started();
+    std::string shown;
+    auto event = next_event();
+    for (; event.kind == EventKind::console; event = next_event()) {
+        EXPECT_EQ(event.code, STDOUT_FILENO);
+        shown += cluster::bytes_of_text(event.text);
+    }
+    EXPECT_EQ(shown, std::string("one\ntwo\0\xff", 9) + std::string(2000, '\x80') + "end");
+    EXPECT_EQ(event.kind, EventKind::done);
+    EXPECT_EQ(exit_status(), 0);
 }
 
 TEST_F(Supervise, SeveralRanksOnOneConsoleHaveNames) {

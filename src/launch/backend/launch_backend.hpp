@@ -48,6 +48,9 @@ class PreparedBackend {
 
     /// argv of the process that runs `worker -- program` on every rank of the plan. Pure.
     virtual std::vector<std::string> command(const BackendCall& call) const = 0;
+
+    /// Whether what a rank writes on one of its streams may come out on the other one.
+    virtual bool mixes_streams() const { return false; }
 };
 
 /// What starts the ranks of a job, forwards their output and their events, and passes on commands. Objects

@@ -12,11 +12,13 @@
 namespace dtrain::launch {
 namespace {
 
-Environment variables_of_workers(const Plan& plan, const Options& options, const RankControl& control,
+Environment variables_of_workers(const Plan& plan, const Options& options, const Planner& planner,
                                  const StartInfo& start) {
     auto out = worker_environment(plan, options, start.token, ::geteuid() == 0);
     cluster::RankContract contract{.gloo_folder = start.gloo_folder, .heartbeat = start.heartbeats};
-    if (control.by_lines) contract.control = cluster::RankContract::Control::standard_input;
+    if (planner.prepared().mixes_streams()) contract.shows_by_events = true;
+    if (planner.control(start.token).by_lines)
+        contract.control = cluster::RankContract::Control::standard_input;
     contract.write(out);
     if (start.run_record) out.set("DTRAIN_RUN_RECORD", *start.run_record);
     if (start.restarts) {
@@ -31,7 +33,7 @@ Environment variables_of_workers(const Plan& plan, const Options& options, const
 
 StartCommand start_command(const Plan& plan, const Options& options, const Planner& planner,
                            const Environment& environment, const Environment& given, const StartInfo& start) {
-    auto added = variables_of_workers(plan, options, planner.control(start.token), start);
+    auto added = variables_of_workers(plan, options, planner, start);
     // The inherited run id belongs to another job, if this one is started inside one of its ranks.
     if (!start.restarts && environment.has("DTRAIN_RUN_ID")) added.set("DTRAIN_RUN_ID", "");
     auto job = environment;

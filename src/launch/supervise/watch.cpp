@@ -25,6 +25,7 @@
 #include "launch/jobs/job_metrics.hpp"
 #include "launch/outcome/hang_report.hpp"
 #include "launch/supervise/status_line.hpp"
+#include "protocol/byte_text.hpp"
 #include "protocol/checked_line.hpp"
 #include "protocol/command.hpp"
 #include "protocol/event_lines.hpp"
@@ -39,14 +40,14 @@ using std::chrono::milliseconds;
 constexpr milliseconds between_redraws{1000};
 constexpr std::size_t max_engine_text = 16 * 1024;
 
-/// Forwards bytes without ever waiting for a slow reader: reads only after the last piece has been written.
+/// Forwards bytes without ever waiting for a slow reader: reads only after all pieces have been written.
 class PassThrough {
   public:
     PassThrough(int from, int to) : from_(from), to_(to) { make_nonblocking(from); }
 
     bool open() const { return from_ >= 0; }
-    pollfd reading() const { return {piece_.empty() ? from_ : -1, POLLIN, 0}; }
-    pollfd writing() const { return {piece_.empty() ? -1 : to_, POLLOUT, 0}; }
+    pollfd reading() const { return {pending_.empty() ? from_ : -1, POLLIN, 0}; }
+    pollfd writing() const { return {pending_.empty() ? -1 : to_, POLLOUT, 0}; }
 
     void read_piece() {
         std::array<char, PIPE_BUF> buffer;
@@ -55,23 +56,26 @@ class PassThrough {
         if (got == 0) from_ = -1;
     }
 
-    void append(std::string_view text) {
-        if (!reader_gone_) piece_ += text;
-    }
-
     /// Text that came another way, after what has arrived here.
     void add(std::string_view text) {
-        for (auto before = std::string::npos; open() && before != piece_.size();) {
-            before = piece_.size();
+        for (auto before = std::string::npos; open() && before != pending_.size();) {
+            before = pending_.size();
             read_piece();
         }
         append(text);
     }
 
     void write_piece() {
-        if (!piece_.empty()) in_a_line_ = piece_.back() != '\n';
-        if (!write_all(to_, piece_)) reader_gone_ = true;
-        piece_.clear();
+        const auto piece = std::string_view(pending_).substr(written_, PIPE_BUF);
+        if (!piece.empty()) in_a_line_ = piece.back() != '\n';
+        if (!write_all(to_, piece)) reader_gone_ = true;
+        written_ += piece.size();
+        if (!reader_gone_ && written_ < pending_.size()) return;
+        pending_.clear();
+        written_ = 0;
+        if (const auto skipped = std::exchange(skipped_, std::size_t{0}); skipped > 0)
+            append(
+                fmt::format("\n[dtrain-launch: {} bytes are not shown, the console is too slow]\n", skipped));
     }
 
     /// Whether the last forwarded line is incomplete.
@@ -79,19 +83,34 @@ class PassThrough {
 
     /// Forwards what has already arrived, once nothing more will.
     void finish() {
+        write_pending();
         while (open()) {
-            if (!piece_.empty()) write_piece();
-            const auto before = piece_.size();
             read_piece();
-            if (piece_.size() == before) break;
+            if (pending_.empty()) break;
+            write_pending();
         }
-        if (!piece_.empty()) write_piece();
     }
 
   private:
+    static constexpr std::size_t max_pending = std::size_t{16} << 20U;
+
+    void append(std::string_view text) {
+        if (reader_gone_) return;
+        if (pending_.size() + text.size() > max_pending)
+            skipped_ += text.size();
+        else
+            pending_ += text;
+    }
+
+    void write_pending() {
+        while (!pending_.empty()) write_piece();
+    }
+
     int from_;
     int to_;
-    std::string piece_;
+    std::string pending_;
+    std::size_t written_ = 0;  ///< of `pending_`
+    std::size_t skipped_ = 0;  ///< bytes behind it that would make it too long
     bool reader_gone_ = false;
     bool in_a_line_ = false;
 };
@@ -308,7 +327,10 @@ class Watch {
 
     void take_event(const cluster::Event& event) {
         if (event.kind == cluster::Event::Kind::console) {
-            write_all(STDERR_FILENO, event.text);
+            if (event.code == STDOUT_FILENO)
+                console_.add(cluster::bytes_of_text(event.text));
+            else
+                write_all(STDERR_FILENO, event.text);
             return;
         }
         result_.job.take(event);

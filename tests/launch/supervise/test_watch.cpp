@@ -119,6 +119,23 @@ TEST_F(WatchTest, OutputInFrontOfAnEventStaysOutput) {
     EXPECT_EQ(end.engine_text, "");
 }
 
+TEST_F(WatchTest, WhatRanksSendToBeShownGoesToItsStream) {
+    const auto shown = [](int stream, const std::string& text) {
+        return "printf '%s\\n' '" +
+               cluster::encode(
+                   {.kind = Kind::console, .rank = 0, .host = "n1", .code = stream, .text = text}) +
+               "' >&2\n";
+    };
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const auto end =
+        watched(1, print_event(Kind::started, 0) + shown(STDOUT_FILENO, "to be ") + shown(0, "an error\n") +
+                       shown(STDOUT_FILENO, "shown\n") + print_event(Kind::done, 0));
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "to be shown\n");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "an error\n");
+    EXPECT_TRUE(end.job.all_done());
+}
+
 TEST_F(WatchTest, ALongEventInPartsIsTaken) {
     const Event long_one{.kind = Kind::state,
                          .rank = 0,

@@ -85,7 +85,13 @@ std::optional<MpirunVersion> parse_mpirun_version(std::string_view output) {
     const auto major = parse_int(words[0]);
     const auto minor = words.size() > 1 ? parse_int(words[1]) : std::nullopt;
     if (!major || !minor) return std::nullopt;
-    return MpirunVersion{*major, *minor};
+    const auto patch = words.size() > 2 ? words[2].substr(0, words[2].find_first_not_of("0123456789")) : "";
+    return MpirunVersion{*major, *minor, parse_int(patch).value_or(0)};
+}
+
+bool mixes_streams(MpirunVersion version) {
+    constexpr int first_sound = 11;
+    return version.major == 5 && version.minor == 0 && version.patch < first_sound;
 }
 
 std::vector<std::string> mpirun_names(const Plan& plan) {

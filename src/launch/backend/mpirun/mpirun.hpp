@@ -17,11 +17,16 @@ namespace dtrain::launch {
 struct MpirunVersion {
     int major = 0;
     int minor = 0;
+    int patch = 0;
     friend bool operator==(const MpirunVersion&, const MpirunVersion&) = default;
 };
 
 /// Parses the output of `mpirun --version`; nothing if it is not Open MPI.
 std::optional<MpirunVersion> parse_mpirun_version(std::string_view output);
+
+/// Whether this mpirun holds back what a rank writes without the end of a line, and puts it in front of what
+/// the rank writes next, on whichever stream: 5.0 does until 5.0.10. Tried: 5.0.7 to 5.0.11.
+bool mixes_streams(MpirunVersion version);
 
 /// Paths of dtrain's own programs.
 struct LauncherPrograms {

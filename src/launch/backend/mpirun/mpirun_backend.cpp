@@ -23,6 +23,8 @@ class PreparedMpirun final : public PreparedBackend {
                               call.carried, version_);
     }
 
+    bool mixes_streams() const override { return launch::mixes_streams(version_); }
+
   private:
     MpirunProbe probe_;
     MpirunVersion version_;

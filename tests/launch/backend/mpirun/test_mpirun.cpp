@@ -34,13 +34,20 @@ Plan two_ranks() {
 TEST(Mpirun, VersionsOfOpenMpi) {
     EXPECT_EQ(parse_mpirun_version(
                   "mpirun (Open MPI) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/\n"),
-              (MpirunVersion{4, 1}));
+              (MpirunVersion{4, 1, 4}));
     EXPECT_EQ(parse_mpirun_version("mpirun (Open MPI) 5.0.3\n\nReport bugs to https://www.open-mpi.org/\n"),
-              (MpirunVersion{5, 0}));
+              (MpirunVersion{5, 0, 3}));
     EXPECT_EQ(parse_mpirun_version("mpirun (Open MPI) 5.0.0rc12\n"), (MpirunVersion{5, 0}));
-    EXPECT_EQ(parse_mpirun_version("mpirun (Open MPI) 4.1.7a1\n"), (MpirunVersion{4, 1}));
+    EXPECT_EQ(parse_mpirun_version("mpirun (Open MPI) 4.1.7a1\n"), (MpirunVersion{4, 1, 7}));
     EXPECT_EQ(parse_mpirun_version("mpirun (Open MPI) 10.12.0\n"), (MpirunVersion{10, 12}));
-    EXPECT_EQ(parse_mpirun_version("warning: no IPv6\nmpirun (Open MPI) 4.0.5\n"), (MpirunVersion{4, 0}));
+    EXPECT_EQ(parse_mpirun_version("warning: no IPv6\nmpirun (Open MPI) 4.0.5\n"), (MpirunVersion{4, 0, 5}));
+}
+
+// `printf a; echo b >&2` under each of these, from PyPI and Debian 13.
+TEST(Mpirun, VersionsThatMixStreams) {
+    for (const int patch : {7, 8, 9, 10}) EXPECT_TRUE(mixes_streams({5, 0, patch})) << patch;
+    for (const MpirunVersion sound : {MpirunVersion{4, 1, 4}, MpirunVersion{5, 0, 11}})
+        EXPECT_FALSE(mixes_streams(sound));
 }
 
 TEST(Mpirun, WhatIsNoOpenMpi) {
