@@ -80,6 +80,14 @@ bool Client::pass_step() {
     return true;
 }
 
+void Client::progress_at_times() {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::microseconds interval{100};
+    if (Clock::now() < next_progress_) return;
+    progress();
+    next_progress_ = Clock::now() + interval;
+}
+
 void Client::end_merged_step() {
     clock_.end_merged_step();
     progress();

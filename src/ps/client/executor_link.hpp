@@ -22,7 +22,7 @@ class ExecutorLink final : public TrainerLink {
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
                                                  const kernels::KernelArguments& arguments,
                                                  const program::CopiedTensors& copied) override;
-    void progress() override { client_->progress(); }
+    void progress() override { client_->progress_at_times(); }
 
     void pull_parameters(const State& state) override;
     void prefetch(std::span<const Lookup> lookups) override;

@@ -32,7 +32,7 @@ class GeoLink final : public TrainerLink {
     std::unique_ptr<kernels::Kernel> make_kernel(const Operator& op,
                                                  const kernels::KernelArguments& arguments,
                                                  const program::CopiedTensors& copied) override;
-    void progress() override { client_->progress(); }
+    void progress() override { client_->progress_at_times(); }
 
     /// Discards what this trainer has changed and not sent.
     void pull_parameters(const State& state) override;

@@ -22,8 +22,6 @@ using Clock = std::chrono::steady_clock;
 // Servers time out on other trainers first, and then report which ones.
 constexpr std::chrono::seconds servers_first{5};
 constexpr std::chrono::microseconds max_poll_sleep{200};
-// Where ranks share processors, a poll without result gives the processor away: not between all operators.
-constexpr std::chrono::microseconds between_polls{100};
 // A server applies a push of 65536 rows in two milliseconds, and a sleeping thread wakes up 0.1 ms late.
 constexpr std::chrono::microseconds poll_yields_alone{3000};
 
@@ -99,11 +97,8 @@ bool ServerChannel::take_message() {
 }
 
 void ServerChannel::progress() {
-    const auto now = Clock::now();
-    if (now < next_poll_) return;
     while (take_message()) {
     }
-    next_poll_ = Clock::now() + between_polls;
 }
 
 bool ServerChannel::have_come(std::span<const std::uint64_t> requests) const {

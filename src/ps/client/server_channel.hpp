@@ -51,7 +51,7 @@ class ServerChannel {
     void ask_all(const MessageHeader& header, const std::function<void(int, MessageWriter&)>& write = {},
                  const std::function<void(int, const MessageReader&)>& read = {});
 
-    /// Processes what has arrived; does nothing within 0.1 ms of the last time. Never blocks.
+    /// Processes what has arrived. Never blocks.
     void progress();
 
     bool has_come(std::uint64_t request) const { return requests_.has_come(request); }
@@ -84,7 +84,6 @@ class ServerChannel {
     std::function<void()> check_limits_ = [] {};
     RequestTable requests_;
     WaitTrace trace_;
-    std::chrono::steady_clock::time_point next_poll_{};  ///< of progress()
 };
 
 }  // namespace dtrain::ps
