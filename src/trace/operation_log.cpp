@@ -57,7 +57,7 @@ OperationLogFile* map_new_file(const std::string& folder) {
 bool is_waited_for(const LogEntry& entry) {
     return entry.wait_ns.load(std::memory_order_relaxed) != 0 &&
            entry.paused_ns.load(std::memory_order_relaxed) == 0 &&
-           entry.end_ns.load(std::memory_order_relaxed) == 0;
+           entry.end_ns.load(std::memory_order_relaxed) <= 0;
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ OperationLog::Ticket OperationLog::begin(const BegunOperation& operation) {
     entry.begin_ns = now_ns();
     entry.wait_ns.store(0, std::memory_order_relaxed);
     entry.paused_ns.store(0, std::memory_order_relaxed);
-    entry.end_ns.store(0, std::memory_order_relaxed);
+    entry.end_ns.store(goes_on_mark(ticket), std::memory_order_relaxed);
     entry.version.store(2 * ticket, std::memory_order_release);
     return ticket;
 }
@@ -152,8 +152,11 @@ void OperationLog::goes_on(Ticket ticket) {
 void OperationLog::end(Ticket ticket) {
     if (ticket == 0) return;
     if (auto* const entry = entry_of(ticket)) {
-        if (entry->end_ns.load(std::memory_order_relaxed) != 0) return;
-        entry->end_ns.store(now_ns(), std::memory_order_relaxed);
+        auto found = goes_on_mark(ticket);
+        const bool ends_now =
+            entry->end_ns.compare_exchange_strong(found, now_ns(), std::memory_order_relaxed);
+        // Otherwise it has ended already, or a later operation has just taken its place.
+        if (!ends_now && found > 0 && entry_of(ticket) != nullptr) return;
     }
     file_->completed.fetch_add(1, std::memory_order_relaxed);
 }

@@ -54,6 +54,11 @@ struct BegunOperation {
     std::int32_t tag = 0;
 };
 
+/// What an operation has in place of its end until it ends: no other operation's end fits it.
+constexpr std::int64_t goes_on_mark(std::uint64_t ticket) {
+    return -static_cast<std::int64_t>(ticket);
+}
+
 /// An operation and how far it is. Written by one thread at a time.
 struct LogEntry {
     /// Twice the operation's ticket; one more while the fields below are being written.
@@ -62,7 +67,7 @@ struct LogEntry {
     std::int64_t begin_ns;
     std::atomic<std::int64_t> wait_ns;    ///< since when a thread waits for it; 0: none has
     std::atomic<std::int64_t> paused_ns;  ///< when that thread turned to something else; 0: it waits
-    std::atomic<std::int64_t> end_ns;     ///< 0: it goes on
+    std::atomic<std::int64_t> end_ns;     ///< 0 or less: it goes on; goes_on_mark()
 };
 
 /// A communicator or process group.

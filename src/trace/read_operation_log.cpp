@@ -63,7 +63,7 @@ struct EntryCopy {
     std::int64_t paused_ns = 0;
     std::int64_t end_ns = 0;
 
-    bool goes_on() const { return end_ns == 0; }
+    bool goes_on() const { return end_ns <= 0; }
 
     /// A thread waits for it, or will again at once.
     bool is_waited_for(nanoseconds now) const {

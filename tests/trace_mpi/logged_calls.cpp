@@ -47,8 +47,8 @@ LoggedRank rank_in(const OperationLogFile& log) {
                               .count = entry->operation.count,
                               .peer = entry->operation.peer,
                               .tag = entry->operation.tag,
-                              .waits = entry->end_ns == 0 && entry->wait_ns != 0,
-                              .has_ended = entry->end_ns != 0,
+                              .waits = entry->end_ns <= 0 && entry->wait_ns != 0,
+                              .has_ended = entry->end_ns > 0,
                               .nanoseconds = entry->end_ns - entry->begin_ns});
     return rank;
 }
