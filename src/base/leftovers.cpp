@@ -114,13 +114,24 @@ std::vector<fs::path> session_folders(const LeftoverFolders& of) {
     return folders;
 }
 
-/// Whether a folder is the session of an mpirun 5.0 of this user on this host, or of one of its daemons.
-bool is_session_of_prrte(const fs::path& folder, const std::string& host) {
-    const auto name = folder.filename().string();
-    const auto pid = process_of_session(name);
-    if (!pid || !is_own(folder, S_IFDIR)) return false;
-    const auto rest = fmt::format(".{}", *pid);
-    return is_of_host(name, "prterun", host, rest) || is_of_host(name, "prted", host, rest);
+/// The sessions of mpirun 5.0 and its daemons, of this user on this host.
+std::vector<fs::path> sessions_of_prrte(const LeftoverFolders& of) {
+    auto folders = entries_of(of.temporary);
+    std::erase_if(folders, [&](const fs::path& folder) {
+        const auto name = folder.filename().string();
+        const auto pid = process_of_session(name);
+        const auto rest = pid ? fmt::format(".{}", *pid) : "";
+        return !pid || !is_own(folder, S_IFDIR) ||
+               !(is_of_host(name, "prterun", of.host, rest) || is_of_host(name, "prted", of.host, rest));
+    });
+    return folders;
+}
+
+bool remove_dead_session(const fs::path& session) {
+    if (!is_dead_session(session)) return false;
+    std::error_code failed;
+    fs::remove_all(session, failed);
+    return !failed;
 }
 
 int remove_sessions(const LeftoverFolders& of) {
@@ -128,20 +139,11 @@ int remove_sessions(const LeftoverFolders& of) {
     for (const auto& top : session_folders(of)) {
         const int removed_before = removed;
         for (const auto& session : entries_of(top)) {
-            if (!is_own(session, S_IFDIR) || !is_dead_session(session)) continue;
-            std::error_code failed;
-            fs::remove_all(session, failed);
-            if (!failed) ++removed;
+            if (is_own(session, S_IFDIR) && remove_dead_session(session)) ++removed;
         }
         if (removed > removed_before) ::rmdir(top.c_str());  // succeeds if it is empty; mpirun does the same
     }
-    for (const auto& session : entries_of(of.temporary)) {
-        if (!is_session_of_prrte(session, of.host) || !is_dead_session(session)) continue;
-        std::error_code failed;
-        fs::remove_all(session, failed);
-        if (!failed) ++removed;
-    }
-    return removed;
+    return removed + static_cast<int>(std::ranges::count_if(sessions_of_prrte(of), remove_dead_session));
 }
 
 bool is_dead_shared_memory(const fs::path& file) {
@@ -185,10 +187,8 @@ void remove_session(const LeftoverFolders& of, pid_t mpirun) {
         fs::remove_all(session, ignored);
         ::rmdir(top.c_str());  // succeeds if it is empty
     }
-    for (const auto& session : entries_of(of.temporary)) {
-        if (!is_session_of_prrte(session, of.host) ||
-            process_of_session(session.filename().string()) != mpirun)
-            continue;
+    for (const auto& session : sessions_of_prrte(of)) {
+        if (process_of_session(session.filename().string()) != mpirun) continue;
         std::error_code ignored;
         fs::remove_all(session, ignored);
     }

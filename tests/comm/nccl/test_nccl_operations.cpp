@@ -5,7 +5,6 @@
 // gives the same bits. Runs at 1, 2 and 4 ranks: on a stand-in for NCCL and CUDA, and where there are GPUs on
 // these.
 #include <chrono>
-#include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,12 +22,6 @@ using testing::HasSubstr;
 constexpr Reduction reductions[] = {Reduction::sum, Reduction::average, Reduction::min, Reduction::max,
                                     Reduction::product};
 constexpr std::size_t counts[] = {0, 1, 7, 1025, 100'001};
-
-template <class T>
-bool same(const std::vector<T>& one, const std::vector<T>& other) {
-    return one.size() == other.size() &&
-           (one.empty() || std::memcmp(one.data(), other.data(), one.size() * sizeof(T)) == 0);
-}
 
 class OverNccl : public testing::Test {
   protected:
@@ -63,7 +56,7 @@ TYPED_TEST(NcclOperations, AllReduce) {
             GpuVector<TypeParam> on_gpu(expected);
             this->mpi.allreduce(std::span(expected), reduction);
             this->nccl.allreduce(on_gpu.span(), reduction);
-            EXPECT_TRUE(same(on_gpu.on_host(), expected))
+            EXPECT_TRUE(same_bits<TypeParam>(on_gpu.on_host(), expected))
                 << count << " elements, reduction " << static_cast<int>(reduction);
         }
     }
@@ -79,7 +72,7 @@ TYPED_TEST(NcclOperations, ReduceScatter) {
             GpuVector<TypeParam> out(count);
             this->mpi.reduce_scatter(std::span<const TypeParam>(own), std::span(expected), reduction);
             this->nccl.reduce_scatter(in.span(), out.span(), reduction);
-            EXPECT_TRUE(same(out.on_host(), expected)) << count;
+            EXPECT_TRUE(same_bits<TypeParam>(out.on_host(), expected)) << count;
         }
     }
 }
@@ -92,7 +85,7 @@ TYPED_TEST(NcclOperations, AllGather) {
         GpuVector<TypeParam> out(expected.size());
         this->mpi.all_gather(std::span<const TypeParam>(own), std::span(expected));
         this->nccl.all_gather(in.span(), out.span());
-        EXPECT_TRUE(same(out.on_host(), expected)) << count;
+        EXPECT_TRUE(same_bits<TypeParam>(out.on_host(), expected)) << count;
     }
 }
 
@@ -101,7 +94,7 @@ TYPED_TEST(NcclOperations, BroadcastFromEveryRank) {
         for (int root = 0; root < this->ranks; ++root) {
             GpuVector<TypeParam> buffer(values_of<TypeParam>(this->me, count));
             this->nccl.broadcast(buffer.span(), root);
-            EXPECT_TRUE(same(buffer.on_host(), values_of<TypeParam>(root, count)))
+            EXPECT_TRUE(same_bits<TypeParam>(buffer.on_host(), values_of<TypeParam>(root, count)))
                 << count << " from " << root;
         }
     }
@@ -115,7 +108,7 @@ TYPED_TEST(NcclOperations, AllToAll) {
         GpuVector<TypeParam> in(own.size());
         this->mpi.all_to_all(std::span<const TypeParam>(own), std::span(expected));
         this->nccl.all_to_all(out.span(), in.span());
-        EXPECT_TRUE(same(in.on_host(), expected)) << count;
+        EXPECT_TRUE(same_bits<TypeParam>(in.on_host(), expected)) << count;
     }
 }
 
@@ -138,7 +131,7 @@ TYPED_TEST(NcclOperations, AllToAllOfDifferentLengths) {
         GpuVector<TypeParam> in(in_count);
         this->mpi.all_to_allv(std::span<const TypeParam>(own), out_counts, std::span(expected), in_counts);
         this->nccl.all_to_allv(out.span(), out_counts, in.span(), in_counts);
-        EXPECT_TRUE(same(in.on_host(), expected)) << round;
+        EXPECT_TRUE(same_bits<TypeParam>(in.on_host(), expected)) << round;
     }
 }
 
@@ -151,7 +144,7 @@ TYPED_TEST(NcclOperations, MessagesGoRound) {
         auto sent = this->nccl.start_send(own.span(), next);
         this->nccl.receive(taken.span(), previous);
         sent.wait();
-        EXPECT_TRUE(same(taken.on_host(), values_of<TypeParam>(previous, count))) << count;
+        EXPECT_TRUE(same_bits<TypeParam>(taken.on_host(), values_of<TypeParam>(previous, count))) << count;
     }
 }
 
