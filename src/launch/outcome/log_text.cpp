@@ -84,8 +84,11 @@ std::optional<std::string> loader_complaint(std::string_view log) {
     return cut(trimmed(std::string_view(*found).substr(found->find(mark) + 2)), max_exception);
 }
 
-bool mentions_sigterm(std::string_view log) {
-    return log.find("[SignalInfo: *** SIGTERM ") != std::string_view::npos;
+EndedBy ended_by(std::string_view log) {
+    const auto has = [log](std::string_view text) { return log.find(text) != std::string_view::npos; };
+    if (has("[SignalInfo: *** SIGTERM ")) return EndedBy::sigterm;
+    if (has("*** An error occurred in Socket closed\n")) return EndedBy::lost_connection;
+    return EndedBy::itself;
 }
 
 }  // namespace dtrain::launch

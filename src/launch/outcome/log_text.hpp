@@ -25,9 +25,16 @@ std::optional<std::string> exception_line(std::string_view log);
 /// libmpi.so.40: cannot open shared object file: No such file or directory".
 std::optional<std::string> loader_complaint(std::string_view log);
 
-/// Whether the log has a line such as Paddle's "[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID
-/// 0x7f6c) from PID 1022 ***]": the rank was ended by another process, most likely because another rank
-/// failed.
-bool mentions_sigterm(std::string_view log);
+/// What ended a rank, as far as its log tells.
+enum class EndedBy {
+    itself,
+    /// Another process, most likely because another rank failed: Paddle's "[SignalInfo: *** SIGTERM (@0x3fe)
+    /// received by PID 1164 (TID 0x7f6c) from PID 1022 ***]".
+    sigterm,
+    /// Open MPI 5, whose connection to another rank was closed: "[n2:7] *** An error occurred in Socket
+    /// closed". The exit code is 14 then (MPI_ERR_UNKNOWN).
+    lost_connection,
+};
+EndedBy ended_by(std::string_view log);
 
 }  // namespace dtrain::launch

@@ -215,10 +215,10 @@ class Examination {
     void put_consequences_last() {
         if (report_.failed.size() < 2) return;
         for (auto& end : report_.failed)
-            end.consequence = end.how != How::vanished && mentions_sigterm(log_tail_(end.rank));
-        const auto by_itself = [](const auto& end) { return !end.consequence; };
+            if (end.how != How::vanished) end.ended_by = ended_by(log_tail_(end.rank));
+        const auto by_itself = [](const auto& end) { return !end.is_consequence(); };
         if (std::none_of(report_.failed.begin(), report_.failed.end(), by_itself))
-            for (auto& end : report_.failed) end.consequence = false;
+            for (auto& end : report_.failed) end.ended_by = EndedBy::itself;
         std::stable_partition(report_.failed.begin(), report_.failed.end(), by_itself);
     }
 
@@ -239,8 +239,14 @@ class Examination {
                 "look for an exit or a return that other ranks do not come to");
         if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
         if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
-        if (mentions_sigterm(tail))
+        const auto by = ended_by(tail);
+        if (by == EndedBy::sigterm)
             report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
+        if (by == EndedBy::lost_connection)
+            report_.hints.emplace_back(
+                "its log says that Open MPI lost a connection to another rank: look for a rank that ended or "
+                "a "
+                "network that failed");
     }
 
     /// A GPU error on another node is often why the cause timed out; those on its own node are in its own

@@ -13,6 +13,7 @@
 #include "base/subprocess.hpp"
 #include "launch/outcome/hang_report.hpp"
 #include "launch/outcome/job_state.hpp"
+#include "launch/outcome/log_text.hpp"
 #include "trace/hang_diagnosis.hpp"
 
 /// How a job ended, for people, for programs and for the exit status. Pure.
@@ -75,9 +76,10 @@ struct RankEnd {
     std::string detail;             ///< what went wrong, or its machine's info about the end
     std::string exception;          ///< Python exception in its error file or log; "": none, or not searched
     std::shared_ptr<const RankError> error;  ///< what its program says about its failure; null: nothing
-    bool followed = false;     ///< it ended by itself because of the cause's error, which all ranks threw
-    bool reported = false;     ///< it reported the cause's error before it was stopped
-    bool consequence = false;  ///< its log says that it got SIGTERM, while others failed by themselves
+    bool followed = false;  ///< it ended by itself because of the cause's error, which all ranks threw
+    bool reported = false;  ///< it reported the cause's error before it was stopped
+    EndedBy ended_by = EndedBy::itself;  ///< not by itself only if another rank of `failed` was
+    bool is_consequence() const { return ended_by != EndedBy::itself; }
     /// The program's own error, unless it is the Python exception; "" if there is none.
     std::string error_message() const {
         return error && error->source == RankError::Source::dtrain ? error->message : "";

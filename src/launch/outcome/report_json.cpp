@@ -119,7 +119,7 @@ void add_rank(Members& members, const RankEnd& end) {
     members.text_or_null("error", end.error_message());
     append_details(members.value_of("error_details"), end.error.get());
     members.truth("followed", end.followed);
-    members.truth("consequence", end.consequence);
+    members.truth("consequence", end.is_consequence());
 }
 
 /// One line per object.

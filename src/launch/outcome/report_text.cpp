@@ -178,13 +178,25 @@ std::string described(const FailureReport& report, const Ends& ends, const Line&
     return text;
 }
 
+std::string how_it_failed(EndedBy by) {
+    switch (by) {
+        case EndedBy::sigterm:
+            return "ended by SIGTERM, as its log says: ";
+        case EndedBy::lost_connection:
+            return "ended by Open MPI, which lost its connection to another rank: ";
+        case EndedBy::itself:
+            break;
+    }
+    return "failed too: ";
+}
+
 std::string others_that_failed(const FailureReport& report) {
     const auto others = those(std::span(report.failed).subspan(1), [&](const RankEnd& end) {
         return end.how != How::vanished || report.cause()->how != How::vanished;
     });
     return described(report, others, [](const RankEnd& end) {
         if (end.followed) return "ended with it: " + sentence(end);
-        return (end.consequence ? "ended by SIGTERM, as its log says: " : "failed too: ") + sentence(end);
+        return how_it_failed(end.ended_by) + sentence(end);
     });
 }
 

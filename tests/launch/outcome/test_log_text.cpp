@@ -128,14 +128,22 @@ TEST(LoaderComplaint, OfTheLastProgramThatLacksALibrary) {
     EXPECT_EQ(loader_complaint("sh: 1: nothere: not found\n"), std::nullopt);
 }
 
-TEST(TellsOfSigterm, OnlyPaddlesLineForSigterm) {
-    EXPECT_TRUE(mentions_sigterm(
-        "step 3\n[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6cf1fc6700) "
-        "from PID 1022 ***]\n"));
-    EXPECT_FALSE(mentions_sigterm(
-        "[SignalInfo: *** SIGSEGV (@0x0) received by PID 1164 (TID 0x7f6c) from PID 0 ***]"));
-    EXPECT_FALSE(mentions_sigterm("got SIGTERM\n"));
-    EXPECT_FALSE(mentions_sigterm(""));
+TEST(WhatEndedARank, PaddlesLineForSigterm) {
+    EXPECT_EQ(ended_by("step 3\n[SignalInfo: *** SIGTERM (@0x3fe) received by PID 1164 (TID 0x7f6cf1fc6700) "
+                       "from PID 1022 ***]\n"),
+              EndedBy::sigterm);
+    EXPECT_EQ(ended_by("[SignalInfo: *** SIGSEGV (@0x0) received by PID 1164 (TID 0x7f6c) from PID 0 ***]"),
+              EndedBy::itself);
+    EXPECT_EQ(ended_by("got SIGTERM\n"), EndedBy::itself);
+    EXPECT_EQ(ended_by(""), EndedBy::itself);
+}
+
+TEST(WhatEndedARank, TheConnectionThatOpenMpiLost) {
+    EXPECT_EQ(ended_by("[n2:00007] *** An error occurred in Socket closed\n"
+                       "[n2:00007] *** reported by process [565116929,0]\n"),
+              EndedBy::lost_connection);
+    EXPECT_EQ(ended_by("[n2:00007] *** An error occurred in MPI_Send\n"), EndedBy::itself);
+    EXPECT_EQ(ended_by("OSError: Socket closed\n"), EndedBy::itself);
 }
 
 }  // namespace

@@ -266,8 +266,8 @@ TEST(Report, ARankThatSomebodyElseStoppedIsAConsequenceWhenItsLogSaysSo) {
     const auto report = examined(job, {}, {{0, std::string("step 3\n") + paddles_sigterm}, {1, "broken\n"}});
     EXPECT_EQ(report.status, 5);
     EXPECT_THAT(ranks_of(report.failed), ElementsAre(1, 0));
-    EXPECT_FALSE(report.failed[0].consequence);
-    EXPECT_TRUE(report.failed[1].consequence);
+    EXPECT_FALSE(report.failed[0].is_consequence());
+    EXPECT_TRUE(report.failed[1].is_consequence());
     EXPECT_EQ(
         report_text(report),
         "rank 1 on n1: the program ended with exit code 5\n"
@@ -289,8 +289,38 @@ TEST(Report, WhenAllWereStoppedByOthersTheFirstIsNamed) {
     const auto report = examined(job, {}, {{0, paddles_sigterm}, {1, paddles_sigterm}});
     EXPECT_EQ(report.status, 143);
     EXPECT_THAT(ranks_of(report.failed), ElementsAre(1, 0));
-    EXPECT_FALSE(report.failed[1].consequence);
+    EXPECT_FALSE(report.failed[1].is_consequence());
     EXPECT_THAT(report.hints, ElementsAre(HasSubstr("asked to end"), HasSubstr("look for who sent it")));
+}
+
+constexpr auto open_mpis_closed_socket =
+    "[n2:00007] *** An error occurred in Socket closed\n"
+    "[n2:00007] *** reported by process [565116929,0]\n"
+    "[n2:00007] *** on a NULL communicator\n"
+    "[n2:00007] *** Unknown error\n"
+    "[n2:00007] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,\n"
+    "[n2:00007] ***    and MPI will try to terminate your MPI job as well)\n";
+
+TEST(Report, ARankThatOpenMpiEndedAsAnotherWasGoneIsAConsequence) {
+    // Rank 0's worker tells first, but the rank ended only because rank 1 had been killed.
+    const auto job = job_of(
+        2, {ended(Kind::exited, 0, 100, {.code = 14}), ended(Kind::exited, 1, 101, {.signal = SIGKILL})});
+    const auto report = examined(job, {}, {{0, open_mpis_closed_socket}});
+    EXPECT_EQ(report.status, 137);
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(1, 0));
+    EXPECT_THAT(report_text(report),
+                HasSubstr("\nended by Open MPI, which lost its connection to another rank: rank 0 on n1: the "
+                          "program ended with exit code 14\n"));
+}
+
+TEST(Report, WhenOpenMpiEndedAllTheFirstIsNamedWithWhatItLost) {
+    const auto job =
+        job_of(2, {ended(Kind::exited, 1, 100, {.code = 14}), ended(Kind::exited, 0, 200, {.code = 14})});
+    const auto report = examined(job, {}, {{0, open_mpis_closed_socket}, {1, open_mpis_closed_socket}});
+    EXPECT_EQ(report.status, 14);
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(1, 0));
+    EXPECT_FALSE(report.failed[1].is_consequence());
+    EXPECT_THAT(report.hints, ElementsAre(HasSubstr("look for a rank that ended or a network that failed")));
 }
 
 TEST(Report, AProgramThatSomebodyElseStopped) {
