@@ -147,12 +147,23 @@ def mpirun(ranks, argv, cwd, timeout=120, **changes):
 @functools.cache
 def takes_several_programs():
     """Open MPI 5.0.7's mpirun, as Debian 13 has it, crashes."""
-    return run(["mpirun", "--oversubscribe", "-np", 1, "true", ":", "-np", 1, "true"], "/").returncode >= 0
+    return run(command_of_programs((1, "true"), (1, "true")), "/").returncode >= 0
+
+
+def command_of_programs(*programs):
+    each = [["-np", str(ranks), *map(str, words)] for ranks, *words in programs]
+    return ["mpirun", "--oversubscribe", *each[0], *(word for words in each[1:] for word in (":", *words))]
 
 
 def skip_unless_several_programs():
     if not takes_several_programs():
         pytest.skip("mpirun itself crashes on a command of several programs: Open MPI's issue 13303")
+
+
+def mpirun_of(*programs):
+    """mpirun's command of several programs, each (ranks, word, ...)."""
+    skip_unless_several_programs()
+    return command_of_programs(*programs)
 
 
 def build_program(program, source, compile_and_link, link):

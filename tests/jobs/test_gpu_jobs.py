@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from conftest import ROOT, WORKER, mpirun, run, skip_unless_several_programs
+from conftest import ROOT, WORKER, mpirun, mpirun_of, run
 from test_clicks import clicks, rows, train as train_clicks  # noqa: F401: a fixture
 from example_programs import compiled
 from test_examples import LINE
@@ -166,9 +166,8 @@ def test_a_gpu_that_was_given_and_is_not_there_is_one_line(native, tmp_path):
 
 def test_nccl_of_ranks_of_which_one_has_no_gpu_is_refused(native, tmp_path):
     job = write_job(tmp_path, **{"[checkpoint]": "nccl = true\n[checkpoint]"})
-    skip_unless_several_programs()
-    mixed = ["-x", "DTRAIN_DEVICE=gpu", "-np", 1, native, job, ":", "-x", "DTRAIN_DEVICE=cpu", "-np", 1, native, job]
-    result = run(["mpirun", "--oversubscribe", *mixed], tmp_path, **STAND_IN)
+    mixed = [(1, "env", f"DTRAIN_DEVICE={device}", native, job) for device in ("gpu", "cpu")]
+    result = run(mpirun_of(*mixed), tmp_path, **STAND_IN)
     assert result.returncode == 2
     (line,) = complaints(result)
     assert "nccl adds the gradients of ranks on GPUs, and this one computes on the CPU, unlike others" in line

@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, LAUNCH, ROOT, WORKER, build_option, clean_environment, mpirun, run, skip_unless_several_programs
+from conftest import BUILD, LAUNCH, ROOT, WORKER, build_option, clean_environment, mpirun, mpirun_of, run
 from test_clicks import clicks  # noqa: F401: a fixture
 from test_servers import write_job
 from whole_jobs import NATIVE_JOB
@@ -307,8 +307,7 @@ def slow_products(native, tmp_path):
 def test_the_slowest_rank_of_each_epoch_is_named(native, tmp_path, job, slow_products, options):
     """Oracle: the rank that was made slow, for 1.5 s an epoch at least: 22 steps of 7 products."""
     command = [native, job, "--epochs", "2", *options]
-    skip_unless_several_programs()
-    done = mpirun(1, [*command, ":", "-np", "1", "env", f"LD_PRELOAD={slow_products}", *command], tmp_path)
+    done = run(mpirun_of((1, *command), (1, "env", f"LD_PRELOAD={slow_products}", *command)), tmp_path)
     assert done.returncode == 0, done.stderr
     slowest = re.findall(r"^ +(\d) .*\n        rank 1 on \S+ was the slowest: others waited up to (\d\.\d\d) s for it$", done.stdout, re.M)
     assert [epoch for epoch, _ in slowest] == ["1", "2"], done.stdout

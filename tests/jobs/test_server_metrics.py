@@ -16,7 +16,7 @@ import urllib.request
 
 import pytest
 
-from conftest import BUILD, mpirun, skip_unless_several_programs
+from conftest import BUILD, mpirun, mpirun_of
 from test_clicks import clicks  # noqa: F401: a fixture
 from test_server_rows import counts, even_job
 from test_servers import natives, write_job
@@ -139,11 +139,9 @@ def test_without_prometheus_cpp_there_are_lines_of_json(native, tmp_path, clicks
 
 def test_a_server_that_waits_uses_little_of_a_core(native, tmp_path, clicks):
     """Less than 3% while its trainer stands still, also when it writes metrics five times a second."""
-    skip_unless_several_programs()
     job = write_job(tmp_path, clicks, epochs=10_000, servers='count = 1\nmetrics = "told"\nmetrics_every = 0.2')
-    child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "1", native, job, ":", "-np", "1", native, job],
-                             cwd=tmp_path, env=mpirun_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             start_new_session=True)
+    child = subprocess.Popen(mpirun_of((1, native, job), (1, native, job)), cwd=tmp_path, env=mpirun_environment(),
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     server, trainer = None, None
     try:
         line = ""

@@ -18,7 +18,7 @@ import time
 import h5py
 import pytest
 
-from conftest import BUILD, mpirun, run, skip_unless_several_programs, without_debuggers
+from conftest import BUILD, mpirun, mpirun_of, run, without_debuggers
 from test_checkpoints import listed, newest, small_disk, went_on_from  # noqa: F401: a fixture
 from test_clicks import MASK, auc_and_best, clicks, computed, contents, rows  # noqa: F401: a fixture
 
@@ -205,8 +205,7 @@ def test_another_number_of_geo_trainers_begins_the_rows_state_anew(native, tmp_p
 
 def test_servers_by_the_launcher_and_by_two_programs_of_mpirun(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks)
-    skip_unless_several_programs()
-    programs = run(["mpirun", "--oversubscribe", "-np", "2", native, job, ":", "-np", "2", native, job], tmp_path)
+    programs = run(mpirun_of((2, native, job), (2, native, job)), tmp_path)
     assert programs.returncode == 0, programs.stderr
     assert "2 trainers with 2 parameter servers (sync)" in programs.stdout
     job = write_job(tmp_path, clicks, servers=None)
@@ -221,8 +220,7 @@ def test_servers_by_the_launcher_and_by_two_programs_of_mpirun(native, tmp_path,
 
 
 def two_programs(native, job, cwd, first, second):
-    skip_unless_several_programs()
-    return run(["mpirun", "--oversubscribe", "-np", first, native, job, ":", "-np", second, native, job], cwd)
+    return run(mpirun_of((first, native, job), (second, native, job)), cwd)
 
 
 def test_two_programs_of_a_click_through_job_are_servers_and_trainers(native, tmp_path, clicks):
@@ -248,9 +246,7 @@ def test_two_programs_of_a_classifier_are_ranks(native, tmp_path):
 
 def test_three_programs_of_a_click_through_job_are_ranks(native, tmp_path, clicks):
     job = write_job(tmp_path, clicks, servers=None, epochs=1)
-    one = ["-np", "1", native, job]
-    skip_unless_several_programs()
-    programs = run(["mpirun", "--oversubscribe", *one, ":", *one, ":", *one], tmp_path)
+    programs = run(mpirun_of(*[(1, native, job)] * 3), tmp_path)
     assert programs.returncode == 0, programs.stderr
     assert "training  3 ranks," in programs.stdout
 
@@ -840,12 +836,10 @@ def test_a_hung_server_is_named(native, tmp_path, clicks):
 
 def expect_a_hung_server_is_named(native, cwd, job, **variables):
     """A job of a server and a trainer that does not end by itself."""
-    skip_unless_several_programs()
     environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
                        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", DTRAIN_COMM_TIMEOUT="2", **variables)
-    child = subprocess.Popen(["mpirun", "--oversubscribe", "-np", "1", native, job, ":", "-np", "1", native, job],
-                             cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             start_new_session=True)
+    child = subprocess.Popen(mpirun_of((1, native, job), (1, native, job)), cwd=cwd, env=environment,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     line = ""
     while not line.startswith("     1"):
         line = child.stdout.readline()
