@@ -14,9 +14,9 @@
 namespace dtrain {
 namespace {
 
-/// Of processes in /proc, or of threads in /proc/PID/task.
-std::vector<pid_t> numbers_in(const std::string& folder) {
-    std::vector<pid_t> out;
+/// Of processes in /proc, of threads in /proc/PID/task, or of descriptors in /proc/PID/fd.
+std::vector<int> numbers_in(const std::string& folder) {
+    std::vector<int> out;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error))
         if (const auto number = parse_int(entry.path().filename().string())) out.push_back(*number);
@@ -141,6 +141,10 @@ std::uintmax_t bytes_moved_by(pid_t pid) {
     for (const auto* const name : {"rchar:", "wchar:"})
         total += parse_int<std::uintmax_t>(field_of(io, name)).value_or(0);
     return total;
+}
+
+std::vector<int> open_descriptors(pid_t pid) {
+    return numbers_in("/proc/" + std::to_string(pid) + "/fd");
 }
 
 std::vector<pid_t> descendants_of(pid_t root) {

@@ -49,6 +49,10 @@ std::chrono::milliseconds processor_wait_of(pid_t pid);
 /// there is no such process, or it belongs to another user.
 std::uintmax_t bytes_moved_by(pid_t pid);
 
+/// Numbers of the descriptors that a process has open, without order; empty if there is no such process, or
+/// it belongs to another user. For the caller it may have one more that is closed by then, the listing's own.
+std::vector<int> open_descriptors(pid_t pid);
+
 /// Every process below `root`, children before grandchildren, from /proc.
 std::vector<pid_t> descendants_of(pid_t root);
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/files.hpp"
-#include "base/text.hpp"
+#include "base/process_tree.hpp"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -43,13 +43,12 @@ int limit_unanswered(pid_t process, std::chrono::milliseconds limit) {
     if (!handle.valid()) return 0;
     const auto milliseconds = static_cast<unsigned>(limit.count());
     int limited = 0;
-    std::error_code gone;
-    for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", gone)) {
+    const auto folder = "/proc/" + std::to_string(process) + "/fd/";
+    for (const int number : open_descriptors(process)) {
         std::error_code closed;
-        if (!fs::read_symlink(entry.path(), closed).string().starts_with("socket:")) continue;
-        const auto number = parse_int(entry.path().filename().string());
-        if (!number) continue;
-        const FileDescriptor socket(static_cast<int>(::syscall(SYS_pidfd_getfd, handle.get(), *number, 0)));
+        if (!fs::read_symlink(folder + std::to_string(number), closed).string().starts_with("socket:"))
+            continue;
+        const FileDescriptor socket(static_cast<int>(::syscall(SYS_pidfd_getfd, handle.get(), number, 0)));
         if (!socket.valid() || !is_connected_tcp(socket.get())) continue;
         if (::setsockopt(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof(milliseconds)) ==
             0)

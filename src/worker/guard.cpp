@@ -82,8 +82,8 @@ class GuardLoop {
         const int null = ::open("/dev/null", O_RDWR);
         for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
         const int output = program_.output.get(), errors = program_.errors.get();
-        for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd)
-            if (fd != socket_ && fd != output && fd != errors) ::close(fd);
+        for (const int fd : open_descriptors(::getpid()))
+            if (fd > STDERR_FILENO && fd != socket_ && fd != output && fd != errors) ::close(fd);
     }
 
     /// False if no process can be created.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,13 @@ TEST_F(GuardTest, TheProgramHasAGroupOfItsOwnOutsideOfOurSession) {
 }
 
 TEST_F(GuardTest, TheProgramHasNoneOfOurDescriptorsAndSignalSettings) {
+    constexpr int high = 2000;
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit raised{std::max<rlim_t>(limit.rlim_cur, high + 1), limit.rlim_max};
+    if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) GTEST_SKIP() << "no descriptor may be " << high;
+    const FileDescriptor inherited(::dup2(STDERR_FILENO, high));
+    ASSERT_EQ(inherited.get(), high);
     ::signal(SIGUSR1, SIG_IGN);
     start(
         "ls /proc/$$/fd | tr '\\n' ' '; grep -E '^Sig(Blk|Ign)' /proc/$$/status | tr '\\n' ' '; "
