@@ -16,6 +16,14 @@ NODES = 4
 VISIBLE = [ROOT, BUILD] + ([pathlib.Path(OMPI5).parents[1]] if OMPI5 else [])
 
 
+# Where several processes share the files (pytest-xdist's --dist loadfile), those that take longest begin first.
+LONGEST = ["test_ssh_jobs", "test_elastic", "test_agents", "test_check", "test_job_commands", "test_slurm_daemon"]
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
 def environment():
     """More ranks than processors: waiting ranks must not spin."""
     environment = clean_environment(OMPI_MCA_mpi_yield_when_idle=1)
