@@ -32,9 +32,12 @@ enum class EndedBy {
     /// received by PID 1164 (TID 0x7f6c) from PID 1022 ***]".
     sigterm,
     /// Open MPI 5, whose connection to another rank was closed: "[n2:7] *** An error occurred in Socket
-    /// closed". The exit code is 14 then (MPI_ERR_UNKNOWN).
+    /// closed".
     lost_connection,
 };
 EndedBy ended_by(std::string_view log);
+
+/// Of a rank that Open MPI ended because of an error that belongs to no call (MPI_ERR_UNKNOWN).
+inline constexpr int exit_code_of_open_mpi = 14;
 
 }  // namespace dtrain::launch

@@ -212,10 +212,18 @@ class Examination {
         return true;
     }
 
+    EndedBy what_ended(const RankEnd& end) const {
+        if (end.how == How::vanished) return EndedBy::itself;
+        const auto told = ended_by(log_tail_(end.rank));
+        // A rank's Open MPI leaves its last message to mpirun, which shows one for all ranks with the same.
+        const bool by_open_mpi =
+            end.how == How::exited && end.status == ExitStatus{.code = exit_code_of_open_mpi};
+        return told == EndedBy::itself && by_open_mpi ? ended_by(ending_.engine_text) : told;
+    }
+
     void put_consequences_last() {
         if (report_.failed.size() < 2) return;
-        for (auto& end : report_.failed)
-            if (end.how != How::vanished) end.ended_by = ended_by(log_tail_(end.rank));
+        for (auto& end : report_.failed) end.ended_by = what_ended(end);
         const auto by_itself = [](const auto& end) { return !end.is_consequence(); };
         if (std::none_of(report_.failed.begin(), report_.failed.end(), by_itself))
             for (auto& end : report_.failed) end.ended_by = EndedBy::itself;
@@ -239,7 +247,7 @@ class Examination {
                 "look for an exit or a return that other ranks do not come to");
         if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
         if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
-        const auto by = ended_by(tail);
+        const auto by = what_ended(cause);
         if (by == EndedBy::sigterm)
             report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
         if (by == EndedBy::lost_connection)

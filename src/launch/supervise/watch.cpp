@@ -307,6 +307,7 @@ class Watch {
 
     void take_line(std::string line) {
         if (!line.empty() && line.back() == '\r') line.pop_back();
+        std::erase(line, '\0');  // mpirun of Open MPI 5 ends each message of a rank's MPI with one
         const auto marker =
             line.rfind(cluster::event_marker);  // before it may be the beginning of a torn line
         if (marker != std::string::npos) {

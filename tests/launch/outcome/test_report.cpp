@@ -313,6 +313,17 @@ TEST(Report, ARankThatOpenMpiEndedAsAnotherWasGoneIsAConsequence) {
                           "program ended with exit code 14\n"));
 }
 
+TEST(Report, WhatOpenMpiLeftToMpirunIsOfTheRanksThatItEnded) {
+    const auto job =
+        job_of(3, {ended(Kind::exited, 0, 100, {.code = 14}), ended(Kind::exited, 2, 101, {.code = 1}),
+                   ended(Kind::exited, 1, 102, {.signal = SIGKILL})});
+    const auto report = examined(job, {.engine_text = open_mpis_closed_socket});
+    EXPECT_EQ(report.status, 1);
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(2, 1, 0));
+    EXPECT_EQ(report.failed.back().ended_by, EndedBy::lost_connection);
+    EXPECT_THAT(ranks_of(examined(job).failed), ElementsAre(0, 2, 1)) << "mpirun said nothing";
+}
+
 TEST(Report, WhenOpenMpiEndedAllTheFirstIsNamedWithWhatItLost) {
     const auto job =
         job_of(2, {ended(Kind::exited, 1, 100, {.code = 14}), ended(Kind::exited, 0, 200, {.code = 14})});

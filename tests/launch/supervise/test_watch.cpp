@@ -136,6 +136,15 @@ TEST_F(WatchTest, WhatRanksSendToBeShownGoesToItsStream) {
     EXPECT_TRUE(end.job.all_done());
 }
 
+TEST_F(WatchTest, TheZeroBehindAMessageOfMpiIsNotShown) {
+    testing::internal::CaptureStdout();
+    const auto end = watched(
+        1, print_event(Kind::started, 0) + "printf 'MPI_ABORT\\n\\0' >&2\n" + print_event(Kind::done, 0));
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(end.engine_text, "MPI_ABORT\n");
+    EXPECT_TRUE(end.job.all_done());
+}
+
 TEST_F(WatchTest, ALongEventInPartsIsTaken) {
     const Event long_one{.kind = Kind::state,
                          .rank = 0,
