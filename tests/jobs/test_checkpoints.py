@@ -15,6 +15,7 @@ import time
 import pytest
 
 from conftest import ROOT, WORKER, clean_environment, mpirun, run
+from test_native import complaints
 from whole_jobs import NATIVE_JOB
 
 DIGITS = ROOT / "examples" / "digits.h5"
@@ -322,8 +323,8 @@ def test_a_disk_that_is_full_is_told_once(native, small_disk, tmp_path, settings
     job = write_job(tmp_path, "job", 2, every_steps=1, **settings)
     result = mpirun(ranks, [native, job, "--checkpoint-dir", folder / "job"], tmp_path)
     assert result.returncode == 1, result.stdout
-    complaints = [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
-    assert len(complaints) == 1 and "cannot write" in complaints[0] and "No space left" in complaints[0], result.stderr
+    lines = complaints(result)
+    assert len(lines) == 1 and "cannot write" in lines[0] and "No space left" in lines[0], result.stderr
     assert [path.name for path in folder.rglob("*.tmp*")] == []
 
 

@@ -16,6 +16,7 @@ import pytest
 from conftest import BUILD, Job, mpirun, run
 from test_checkpoints import small_disk  # noqa: F401: a fixture
 from test_clicks import CRITEO, FORMATS, JOB, clicks, contents, rows, train  # noqa: F401: a fixture
+from test_native import complaints
 
 LAUNCH = BUILD / "src" / "bin" / "dtrain-launch"
 CACHED = '\ncache = "cache"\nmemory = "200kB"'
@@ -142,9 +143,9 @@ def test_a_damaged_cache_is_told_and_made_anew(native, tmp_path, clicks, damage,
     else:
         cache.write_bytes(whole[:-5] + bytes([whole[-5] ^ 4]) + whole[-4:])
     found = train(native, tmp_path, clicks, 2, data=CRITEO + CACHED)
-    complaints = [line for line in found.stderr.splitlines() if line.startswith("dtrain-native: ")]
-    assert len(complaints) == 1
-    assert complaints[0].startswith(f"dtrain-native: cache/{cache.name}: {message}") and complaints[0].endswith("; it is made anew")
+    lines = complaints(found)
+    assert len(lines) == 1
+    assert lines[0].startswith(f"dtrain-native: cache/{cache.name}: {message}") and lines[0].endswith("; it is made anew")
     assert checksum(found) == checksum(expected)
     assert cache.read_bytes() == whole
 
@@ -192,9 +193,9 @@ def refused(native, cwd, data, ranks=2):
     result = mpirun(ranks, [native, job], cwd)
     assert result.returncode == 2, result.stderr
     assert not (cwd / "none").exists()
-    complaints = [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
-    assert len(complaints) == 1, result.stderr
-    return complaints[0].removeprefix("dtrain-native: ")
+    lines = complaints(result)
+    assert len(lines) == 1, result.stderr
+    return lines[0].removeprefix("dtrain-native: ")
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -15,6 +15,7 @@ import re
 import pytest
 
 from conftest import PYTHON, ROOT, mpirun, run
+from test_native import complaints
 
 GENERATOR = ROOT / "examples" / "make_clicks.py"
 JOB = """
@@ -211,8 +212,8 @@ def test_a_damaged_log_is_one_line(native, tmp_path, ranks):
     job.write_text(JOB.format(data=CRITEO.format(folder=tmp_path), name="none", batch=1, train="", checkpoint=""))
     result = mpirun(ranks, [native, job], tmp_path)
     assert result.returncode == 2
-    complaints = [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
-    assert complaints == [f"dtrain-native: {tmp_path}/train.tsv:2: 'fg' in column 4 is no category: "
+    lines = complaints(result)
+    assert lines == [f"dtrain-native: {tmp_path}/train.tsv:2: 'fg' in column 4 is no category: "
                           "a hexadecimal number of up to 16 digits"]
     assert not (tmp_path / "none").exists()
 

@@ -21,6 +21,7 @@ import pytest
 from conftest import BUILD, mpirun, mpirun_of, run, without_debuggers
 from test_checkpoints import listed, newest, small_disk, went_on_from  # noqa: F401: a fixture
 from test_clicks import MASK, auc_and_best, clicks, computed, contents, rows  # noqa: F401: a fixture
+from test_native import complaints
 
 WORKER = BUILD / "src" / "bin" / "dtrain-worker"
 LAUNCH = BUILD / "src" / "bin" / "dtrain-launch"
@@ -366,10 +367,10 @@ def test_a_server_that_cannot_write_is_named(native, small_disk, tmp_path, click
                     checkpoint=f"every_steps = 10\nkeep = 100\nasync = {wait}")
     result = mpirun(4, [native, job, "--checkpoint-dir", folder / "job"], tmp_path)
     assert result.returncode == 1, result.stdout
-    complaints = [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
-    assert len(complaints) == 1, result.stderr
+    lines = complaints(result)
+    assert len(lines) == 1, result.stderr
     assert re.fullmatch(rf"dtrain-native: (parameter server \d: )?cannot write (the checkpoint )?{folder}/job/\S+: "
-                        "No space left on device", complaints[0]), complaints
+                        "No space left on device", lines[0]), lines
     kept = sorted(path for path in (folder / "job").iterdir() if path.is_dir() and path.name.startswith("epoch"))
     assert kept
     for path in kept:
@@ -960,8 +961,8 @@ def test_what_all_trainers_refuse_ends_the_servers_too(native, tmp_path, clicks)
     job = write_job(tmp_path, clicks, servers="count = 1")
     refused = mpirun(3, [native, job, "--checkpoint-dir", "/proc/nowhere"], tmp_path)
     assert refused.returncode == 2
-    complaints = [line for line in refused.stderr.splitlines() if line.startswith("dtrain-native: ")]
-    assert len(complaints) == 1 and "cannot write checkpoints into /proc/nowhere" in complaints[0], refused.stderr
+    lines = complaints(refused)
+    assert len(lines) == 1 and "cannot write checkpoints into /proc/nowhere" in lines[0], refused.stderr
 
 
 def test_what_all_trainers_run_into_ends_servers_that_save(native, tmp_path, clicks):
@@ -969,17 +970,13 @@ def test_what_all_trainers_run_into_ends_servers_that_save(native, tmp_path, cli
                     more="learning_rate = 1e29")
     failed = mpirun(4, [native, job], tmp_path)
     assert failed.returncode == 1
-    complaints = [line for line in failed.stderr.splitlines() if line.startswith("dtrain-native: ")]
-    assert len(complaints) == 1 and "in epoch 1; a smaller learning_rate may help" in complaints[0], failed.stderr
+    lines = complaints(failed)
+    assert len(lines) == 1 and "in epoch 1; a smaller learning_rate may help" in lines[0], failed.stderr
 
 
 def with_dict_size(job, size):
     job.write_text(job.read_text().replace("embedding = 8", f"embedding = 8\ndict_size = {size}"))
     return job
-
-
-def complaints(result):
-    return [line for line in result.stderr.splitlines() if line.startswith("dtrain-native: ")]
 
 
 def rows_of_servers(result):
