@@ -2,7 +2,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/byte_text.hpp"
 
+#include <algorithm>
+
+#include "protocol/event.hpp"
+
 namespace dtrain::cluster {
+namespace {
+
+/// How long a byte is in JSON at most.
+std::size_t size_in_json(unsigned char byte) {
+    if (byte < 0x20 || byte >= 0x7F) return byte == '\n' || byte == '\t' ? 2 : 6;
+    return byte == '"' || byte == '\\' ? 2 : 1;
+}
+
+/// Where bytes end that one event holds.
+std::size_t end_in_event(std::string_view bytes) {
+    std::size_t size = 0;
+    std::size_t end = 0;
+    while (end < bytes.size() &&
+           (size += size_in_json(static_cast<unsigned char>(bytes[end]))) <= max_shown_json)
+        ++end;
+    return end;
+}
+
+/// The same, not within a character of UTF-8.
+std::size_t end_of_characters(std::string_view bytes, std::size_t end) {
+    constexpr std::size_t longest_character = 4;
+    const auto is_within = [&](std::size_t at) {
+        return (static_cast<unsigned char>(bytes[at]) & 0xC0U) == 0x80;
+    };
+    const auto first = end - std::min(end, longest_character);
+    auto whole = end;
+    while (whole > first && is_within(whole)) --whole;
+    return whole == first ? end : whole;
+}
+
+}  // namespace
+
+std::string_view piece_to_show(std::string_view bytes) {
+    const auto end = end_in_event(bytes);
+    if (end == bytes.size()) return bytes;
+    const auto line = bytes.substr(0, end).rfind('\n');
+    return bytes.substr(0, line != std::string_view::npos ? line + 1 : end_of_characters(bytes, end));
+}
 
 std::string text_of_bytes(std::string_view bytes) {
     std::string text;

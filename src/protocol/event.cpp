@@ -23,6 +23,7 @@ constexpr std::size_t max_text_beside_error = 250;
 static_assert(max_event_text * 6 + 1000 < 4096);
 static_assert(max_text_beside_error * 6 + max_event_error + 1000 < 4000);
 static_assert(max_event_state + 600 <= 4000);
+static_assert(max_shown_json + 600 <= 4000);
 constexpr std::size_t max_line = 4000;
 
 constexpr std::array<std::string_view, 17> kind_names{
@@ -94,7 +95,9 @@ std::string said_in(const Event& event) {
 
 std::string encode(const Event& event) {
     if (event.kind == Event::Kind::output) return encode_output(event);
-    auto line = encode_with(event, event.text.substr(0, max_event_text));
+    const bool is_shown = event.kind == Event::Kind::console;
+    auto line = encode_with(event, is_shown ? event.text : event.text.substr(0, max_event_text));
+    if (is_shown && line.size() > max_line) line = encode_with(event, event.text.substr(0, max_event_text));
     return line.size() <= max_line ? line : encode_with(event, event.text.substr(0, max_text_beside_error));
 }
 

@@ -62,18 +62,6 @@ int earliest(std::initializer_list<int> limits) {
     return out;
 }
 
-/// The beginning of a text, at most `max` bytes; it does not end within a character of UTF-8.
-std::string_view beginning_of(std::string_view text, std::size_t max) {
-    if (text.size() <= max) return text;
-    constexpr std::size_t longest_character = 4;
-    const auto is_within = [&](std::size_t end) {
-        return (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80;
-    };
-    auto end = max;
-    while (end > max - longest_character && is_within(end)) --end;
-    return text.substr(0, end);
-}
-
 class Supervisor {
   public:
     explicit Supervisor(Supervision supervision)
@@ -129,32 +117,19 @@ class Supervisor {
     }
 
     Console console_for(const ShownLog& shown) {
-        if (shown.as_errors) return launchers_stderr();
-        return job_.shows_by_events ? launchers_stdout() : Console::of(STDOUT_FILENO);
+        if (shown.as_errors) return of_the_launcher(STDERR_FILENO);
+        return job_.shows_by_events ? of_the_launcher(STDOUT_FILENO) : Console::of(STDOUT_FILENO);
     }
 
-    /// What dtrain-launch shows on its stderr: mpirun's and srun's has the events.
-    Console launchers_stderr() {
-        const auto write = [this](std::string_view text) {
-            while (!text.empty()) {
-                const auto piece = beginning_of(text, cluster::max_event_text);
-                report(Event::Kind::console, std::string(piece));
-                text.remove_prefix(piece.size());
-            }
-            return true;
-        };
-        return {.fd = STDERR_FILENO, .write = write};
-    }
-
-    /// What it shows on its stdout, byte for byte.
-    Console launchers_stdout() {
-        constexpr std::size_t longest_byte = 2;  // in text_of_bytes()
-        const auto write = [this](std::string_view bytes) {
+    /// What dtrain-launch shows: on its stdout byte for byte, on its stderr as text. mpirun's and srun's
+    /// stderr has the events.
+    Console of_the_launcher(int stream) {
+        const auto write = [this, stream](std::string_view bytes) {
             while (!bytes.empty()) {
-                const auto piece = bytes.substr(0, cluster::max_event_text / longest_byte);
+                const auto piece = cluster::piece_to_show(bytes);
                 auto event = new_event(Event::Kind::console);
-                event.code = STDOUT_FILENO;
-                event.text = cluster::text_of_bytes(piece);
+                if (stream == STDOUT_FILENO) event.code = STDOUT_FILENO;
+                event.text = stream == STDOUT_FILENO ? cluster::text_of_bytes(piece) : std::string(piece);
                 job_.report(event);
                 bytes.remove_prefix(piece.size());
             }

@@ -214,7 +214,7 @@ def test_a_damaged_log_is_one_line(native, tmp_path, ranks):
     assert result.returncode == 2
     lines = complaints(result)
     assert lines == [f"dtrain-native: {tmp_path}/train.tsv:2: 'fg' in column 4 is no category: "
-                          "a hexadecimal number of up to 16 digits"]
+                     "a hexadecimal number of up to 16 digits"]
     assert not (tmp_path / "none").exists()
 
 

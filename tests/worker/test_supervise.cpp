@@ -335,7 +335,7 @@ TEST_F(Supervise, TheLogIsShownByteForByte) {
 }
 
 TEST_F(Supervise, StderrApartIsShownByTheLauncher) {
-    // 600 letters of two bytes: a message has at most 500 bytes, and whole letters.
+    // 600 letters of two bytes, which are no line: a message has whole letters.
     start("echo out; echo err >&2; i=0; while [ $i -lt 600 ]; do printf '\\303\\251'; i=$((i + 1)); done >&2",
           {.stderr_apart = true});
     EXPECT_EQ(console(), "out\n");
@@ -343,7 +343,7 @@ TEST_F(Supervise, StderrApartIsShownByTheLauncher) {
     std::string shown;
     auto event = next_event();
     for (; event.kind == EventKind::console; event = next_event()) {
-        EXPECT_LE(event.text.size(), 500U);
+        EXPECT_TRUE(event.text.ends_with('\n') || event.text.ends_with('\251')) << event.text;
         shown += event.text;
     }
     std::string expected = "err\n";
@@ -367,6 +367,23 @@ TEST_F(Supervise, WhereStreamsAreMixedTheLauncherShowsAll) {
         shown += cluster::bytes_of_text(event.text);
     }
     EXPECT_EQ(shown, std::string("one\ntwo\0\xff", 9) + std::string(2000, '\x80') + "end");
+    EXPECT_EQ(event.kind, EventKind::done);
+    EXPECT_EQ(exit_status(), 0);
+}
+
+TEST_F(Supervise, WhatTheLauncherShowsOfARankIsWholeLines) {
+    start("i=1000; while [ $i -lt 2000 ]; do echo line $i; i=$((i + 1)); done",
+          {.console_prefix = "[3] ", .shows_by_events = true});
+    expect_started();
+    std::string shown;
+    auto event = next_event();
+    for (; event.kind == EventKind::console; event = next_event()) {
+        EXPECT_TRUE(event.text.ends_with('\n')) << event.text;
+        shown += event.text;
+    }
+    std::string expected;
+    for (int line = 1000; line < 2000; ++line) expected += fmt::format("[3] line {}\n", line);
+    EXPECT_EQ(shown, expected);
     EXPECT_EQ(event.kind, EventKind::done);
     EXPECT_EQ(exit_status(), 0);
 }
