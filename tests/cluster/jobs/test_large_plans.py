@@ -49,9 +49,10 @@ def test_programs_get_the_list_as_a_file(job, plan):
     for node, rank in ((1, 0), (2, SIZE - 1)):
         who = {"DTRAIN_RANK": rank, "DTRAIN_SIZE": SIZE, "DTRAIN_LOCAL_RANK": rank % RANKS_OF_NODE,
                "DTRAIN_LOCAL_SIZE": RANKS_OF_NODE, "DTRAIN_EVENTS": "0"}
-        done = job.on(node, WORKER, "--log_dir", "/tmp/log", "--", PYTHON, "program.py", env=environment | who)
+        done = job.on(node, WORKER, "--log_dir", f"/tmp/{job.folder.name}", "--", PYTHON, "program.py", env=environment | who)
         assert done.returncode == 0, done.stderr
-        log = job.cluster[node].tmp(f"log/workerlog.{rank}").read_text()
+        logs = job.cluster[node].tmp(job.folder.name)
+        log = (logs / f"workerlog.{rank}").read_text()
         own = f"10.77.0.{node}:{FIRST_PORT + rank % RANKS_OF_NODE}"
         assert log == f"PADDLE_TRAINER_ENDPOINTS: {SIZE} True {own} 10.77.0.1:{FIRST_PORT} {SIZE} {NODES}\n"
-        assert job.cluster[node].tmp("log/endpoints.log").read_text().count("\n") == SIZE + 1
+        assert (logs / "endpoints.log").read_text().count("\n") == SIZE + 1
