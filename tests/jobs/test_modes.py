@@ -271,7 +271,9 @@ def test_parameter_server_on_cpus(job):
     for env in envs["PSERVER"] + envs["TRAINER"]:
         check(env, {**no_stages, "FLAGS_selected_gpus": None, "CUDA_VISIBLE_DEVICES": ""})
     assert logs(job) == ["hostfile", "serverlog.0", "workerlog.0", "workerlog.1"], "endpoints.log is of collective jobs"
-    assert (job.folder / "log/serverlog.0").read_text() == "PSERVER 0\n" and job.log(1) == "TRAINER 1\n"
+    # On a busy machine the launcher may be sooner than the server's own end.
+    of_server = (job.folder / "log/serverlog.0").read_text().removesuffix("dtrain: stopped by SIGTERM because the others are done\n")
+    assert of_server == "PSERVER 0\n" and job.log(1) == "TRAINER 1\n"
     assert done.stdout.endswith("TRAINER 0\n"), "the console shows worker 0"
     assert "PSERVER 0" not in done.stdout and "TRAINER 1" not in done.stdout
 
