@@ -3,7 +3,9 @@
 #include "protocol/byte_text.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
+#include "base/text.hpp"
 #include "protocol/event.hpp"
 
 namespace dtrain::cluster {
@@ -28,12 +30,9 @@ std::size_t end_in_event(std::string_view bytes) {
 /// The same, not within a character of UTF-8.
 std::size_t end_of_characters(std::string_view bytes, std::size_t end) {
     constexpr std::size_t longest_character = 4;
-    const auto is_within = [&](std::size_t at) {
-        return (static_cast<unsigned char>(bytes[at]) & 0xC0U) == 0x80;
-    };
     const auto first = end - std::min(end, longest_character);
     auto whole = end;
-    while (whole > first && is_within(whole)) --whole;
+    while (whole > first && continues_character(bytes[whole])) --whole;
     return whole == first ? end : whole;
 }
 

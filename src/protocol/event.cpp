@@ -95,9 +95,8 @@ std::string said_in(const Event& event) {
 
 std::string encode(const Event& event) {
     if (event.kind == Event::Kind::output) return encode_output(event);
-    const bool is_shown = event.kind == Event::Kind::console;
-    auto line = encode_with(event, is_shown ? event.text : event.text.substr(0, max_event_text));
-    if (is_shown && line.size() > max_line) line = encode_with(event, event.text.substr(0, max_event_text));
+    const auto max_text = event.kind == Event::Kind::console ? max_shown_json : max_event_text;
+    auto line = encode_with(event, event.text.substr(0, max_text));
     return line.size() <= max_line ? line : encode_with(event, event.text.substr(0, max_text_beside_error));
 }
 

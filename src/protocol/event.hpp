@@ -61,7 +61,7 @@ struct Event {
 
 /// Longer texts are cut, except the end of a program's output, and what is to be shown (Kind::console).
 inline constexpr std::size_t max_event_text = 500;
-/// Of what is to be shown, as JSON has it (piece_to_show()); a longer text is cut as others are.
+/// Of what is to be shown, as JSON has it (piece_to_show()); a longer text is cut, too.
 inline constexpr std::size_t max_shown_json = 3400;
 /// For to_json(RankError); a longer error is left out. A text that does not fit beside it is cut.
 inline constexpr std::size_t max_event_error = 1400;

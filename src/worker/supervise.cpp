@@ -117,19 +117,19 @@ class Supervisor {
     }
 
     Console console_for(const ShownLog& shown) {
-        if (shown.as_errors) return of_the_launcher(STDERR_FILENO);
-        return job_.shows_by_events ? of_the_launcher(STDOUT_FILENO) : Console::of(STDOUT_FILENO);
+        if (shown.as_errors || job_.shows_by_events) return of_the_launcher(shown.as_errors);
+        return Console::of(STDOUT_FILENO);
     }
 
     /// What dtrain-launch shows: on its stdout byte for byte, on its stderr as text. mpirun's and srun's
     /// stderr has the events.
-    Console of_the_launcher(int stream) {
-        const auto write = [this, stream](std::string_view bytes) {
+    Console of_the_launcher(bool as_errors) {
+        const auto write = [this, as_errors](std::string_view bytes) {
             while (!bytes.empty()) {
                 const auto piece = cluster::piece_to_show(bytes);
                 auto event = new_event(Event::Kind::console);
-                if (stream == STDOUT_FILENO) event.code = STDOUT_FILENO;
-                event.text = stream == STDOUT_FILENO ? cluster::text_of_bytes(piece) : std::string(piece);
+                if (!as_errors) event.code = STDOUT_FILENO;
+                event.text = as_errors ? std::string(piece) : cluster::text_of_bytes(piece);
                 job_.report(event);
                 bytes.remove_prefix(piece.size());
             }

@@ -141,7 +141,7 @@ def run(argv, cwd, timeout=120, **changes):
 
 def mpirun(ranks, argv, cwd, timeout=120, **changes):
     """The command on that many ranks, also with fewer cores than ranks. Without the PCI bus, which mpirun reads for 15 ms in a virtual machine."""
-    return run(["mpirun", "--oversubscribe", "-np", ranks, *argv], cwd, timeout, **{"HWLOC_COMPONENTS": "-pci,-linuxio"} | changes)
+    return run(command_of_programs((ranks, *argv)), cwd, timeout, **{"HWLOC_COMPONENTS": "-pci,-linuxio"} | changes)
 
 
 @functools.cache

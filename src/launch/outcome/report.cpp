@@ -212,9 +212,8 @@ class Examination {
         return true;
     }
 
-    EndedBy what_ended(const RankEnd& end) const {
-        if (end.how == How::vanished) return EndedBy::itself;
-        const auto told = ended_by(log_tail_(end.rank));
+    EndedBy what_ended(const RankEnd& end, std::string_view log) const {
+        const auto told = ended_by(log);
         // A rank's Open MPI leaves its last message to mpirun, which shows one for all ranks with the same.
         const bool by_open_mpi =
             end.how == How::exited && end.status == ExitStatus{.code = exit_code_of_open_mpi};
@@ -223,7 +222,8 @@ class Examination {
 
     void put_consequences_last() {
         if (report_.failed.size() < 2) return;
-        for (auto& end : report_.failed) end.ended_by = what_ended(end);
+        for (auto& end : report_.failed)
+            if (end.how != How::vanished) end.ended_by = what_ended(end, log_tail_(end.rank));
         const auto by_itself = [](const auto& end) { return !end.is_consequence(); };
         if (std::none_of(report_.failed.begin(), report_.failed.end(), by_itself))
             for (auto& end : report_.failed) end.ended_by = EndedBy::itself;
@@ -247,14 +247,13 @@ class Examination {
                 "look for an exit or a return that other ranks do not come to");
         if (const auto meaning = usual_meaning(cause.status)) report_.hints.push_back(*meaning);
         if (cause.how == How::exited && !cause.detail.empty()) report_.hints.push_back(cause.detail);
-        const auto by = what_ended(cause);
+        const auto by = what_ended(cause, tail);
         if (by == EndedBy::sigterm)
             report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
         if (by == EndedBy::lost_connection)
             report_.hints.emplace_back(
-                "its log says that Open MPI lost a connection to another rank: look for a rank that ended or "
-                "a "
-                "network that failed");
+                "its log says that Open MPI lost a connection to another rank: look for a rank that ended "
+                "or a network that failed");
     }
 
     /// A GPU error on another node is often why the cause timed out; those on its own node are in its own
