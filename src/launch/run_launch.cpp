@@ -24,6 +24,7 @@
 #include "base/process_tree.hpp"
 #include "base/random_id.hpp"
 #include "base/signals.hpp"
+#include "base/slurm_task.hpp"
 #include "base/status_retry_later.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
@@ -68,6 +69,7 @@ namespace {
 constexpr int port_tries = 3;
 constexpr std::string_view metrics_option = "--metrics-port";
 constexpr std::chrono::seconds between_heartbeats{5};  // of each node, in a job on several nodes
+constexpr std::chrono::milliseconds until_srun_has_read{300};
 
 Environment with_given(Environment environment, const Environment& given) {
     environment.set_all(given);
@@ -449,7 +451,11 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
 }
 
 int run_job(Options options, const Environment& environment) {
-    return Launch(std::move(options), environment).run();
+    const int status = Launch(std::move(options), environment).run();
+    // If a signal killed a task, srun drops what it has not yet read when the last task ends
+    // (slurm_step_launch_wait_finish), which is what this launcher says of the killed one.
+    if (status != 0 && is_slurm_task(environment)) std::this_thread::sleep_for(until_srun_has_read);
+    return status;
 }
 
 }  // namespace dtrain::launch
