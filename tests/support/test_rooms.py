@@ -62,3 +62,34 @@ def test_does_not_find_another_rooms_headers(target, header, tmp_path):
     done = compiled(target, header, tmp_path)
     assert done.returncode != 0
     assert f"{header}: No such file" in done.stderr or f"'{header}' file not found" in done.stderr
+
+
+@pytest.fixture
+def source(tmp_path):
+    for name in ("a/one.hpp", "a/two.hpp", "b/three.hpp"):
+        (tmp_path / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "src" / name).touch()
+    return tmp_path / "src"
+
+
+def links(folder):
+    return {str(path.relative_to(folder)): (os.readlink(path), path.lstat().st_ino) for path in folder.rglob("*") if path.is_symlink()}
+
+
+def link(folder, source, *patterns):
+    subprocess.run([ROOT / "src/link_room", folder, source, *patterns], check=True)
+    return links(folder)
+
+
+def test_links_that_are_right_are_never_gone(source, tmp_path):
+    """They are the same ones when the build is configured anew, maybe beside a compiler."""
+    first = link(tmp_path / "room", source, "a", "b/three.hpp")
+    assert {name: target for name, (target, _) in first.items()} == {"a": str(source / "a"), "b/three.hpp": str(source / "b/three.hpp")}
+    assert link(tmp_path / "room", source, "a", "b/three.hpp") == first
+
+
+@pytest.mark.parametrize("before, after", [(["a"], ["a/*.hpp"]), (["a/*.hpp"], ["a"]), (["a/one.hpp", "b"], ["a/two.hpp"])])
+def test_links_are_what_is_named_now(source, tmp_path, before, after):
+    link(tmp_path / "room", source, *before)
+    assert link(tmp_path / "room", source, *after).keys() == link(tmp_path / "other", source, *after).keys()
+    assert sorted(str(path.relative_to(source)) for path in source.rglob("*.hpp")) == ["a/one.hpp", "a/two.hpp", "b/three.hpp"]

@@ -16,14 +16,20 @@ case $*: in *tests/gpu/test_gpu*) [ -z "$FAILS" ] || { echo '========= Invalid _
 echo 'skipped: by the stand-in'
 exit 77
 """
-pytestmark = pytest.mark.xdist_group("the build folder")  # which only one meson at a time may configure
+pytestmark = pytest.mark.xdist_group("the build folder")  # where only one meson at a time may write its log
 TESTS = json.loads((BUILD / "meson-info/intro-tests.json").read_text())
 ON_GPU = [test for test in TESTS if "dtrain:cuda" in test["suite"]]
 
 
+def options_of_the_build():
+    """With others it would be configured anew, while other tests use it."""
+    stamp = BUILD / ".setup"
+    return stamp.read_text().splitlines()[0].split() if stamp.exists() else []
+
+
 def run_tests(*arguments, **environment):
-    return subprocess.run([ROOT / "tests/run", *arguments], text=True, capture_output=True, timeout=300, check=False,
-                          env={**os.environ, "DTRAIN_BUILD": str(BUILD), "DTRAIN_PACKAGES": "ignore", **environment})
+    return subprocess.run([ROOT / "tests/run", *arguments, *options_of_the_build()], text=True, capture_output=True, timeout=300,
+                          check=False, env={**os.environ, "DTRAIN_BUILD": str(BUILD), "DTRAIN_PACKAGES": "ignore", **environment})
 
 
 @pytest.fixture
