@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from conftest import BUILD, PYTHON, ROOT, build_option
+from whole_jobs import command_lines
 from documents import all_blocks
 
 OPERATIONS = ROOT / "tests/jobs/python_operations.py"
@@ -294,7 +295,10 @@ def test_ranks_end_with_the_script_and_on_ctrl_c(job, python):
         child = job.start(PYTHON, script, env=ENVIRONMENT, restore_signals=True)
         job.wait_until(lambda: len(job.left_behind(0)) >= 5)  # the script, its launcher, mpirun, two ranks
         child.send_signal(ends)
-        _, errors = child.communicate(timeout=20)
+        try:
+            _, errors = child.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"20 s after {ends!r} these are still there: {command_lines(job.left_behind(0))}")
         assert job.left_behind(15) == []
         assert ends == signal.SIGKILL or errors.rstrip().endswith("KeyboardInterrupt"), errors
 

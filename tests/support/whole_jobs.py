@@ -94,3 +94,14 @@ def processes_with(mark):
             except OSError:
                 pass
     return found
+
+
+def command_lines(pids):
+    """Of those that are still there."""
+    lines = {}
+    for pid in pids:
+        try:
+            lines[pid] = pathlib.Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+        except OSError:
+            pass
+    return lines
