@@ -88,11 +88,13 @@ bool is_dead_session(const fs::path& session) {
     }
     bool has_held_kind = false;
     std::error_code failed;
-    for (const auto& entry : fs::recursive_directory_iterator(session, failed)) {
-        if (!is_own(entry.path(), S_IFREG)) continue;
-        if (is_in_use(entry.path())) return false;
-        has_held_kind |= entry.path().filename() == "hwloc.sm" ||
-                         entry.path().parent_path().filename().string().starts_with("pmix_dstor");
+    // Its owner, or another launcher, may be removing it.
+    for (fs::recursive_directory_iterator entry(session, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        if (!is_own(entry->path(), S_IFREG)) continue;
+        if (is_in_use(entry->path())) return false;
+        has_held_kind |= entry->path().filename() == "hwloc.sm" ||
+                         entry->path().parent_path().filename().string().starts_with("pmix_dstor");
     }
     return !failed && has_held_kind;
 }

@@ -18,8 +18,9 @@ namespace {
 std::vector<int> numbers_in(const std::string& folder) {
     std::vector<int> out;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-        if (const auto number = parse_int(entry.path().filename().string())) out.push_back(*number);
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error))  // the process may end meanwhile
+        if (const auto number = parse_int(entry->path().filename().string())) out.push_back(*number);
     return out;
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <system_error>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -130,6 +132,20 @@ TEST_F(Leftovers, SessionsGoUnlessAProcessHasThem) {
     EXPECT_FALSE(fs::exists(dead));
     EXPECT_FALSE(fs::exists(dead_daemon));
     for (const auto& kept : {held, own, starting, of_others}) EXPECT_TRUE(fs::exists(kept)) << kept;
+}
+
+// Two launchers, or mpirun itself: what one looks at the other removes.
+TEST_F(Leftovers, SessionsMayGoWhileTheyAreLookedAt) {
+    const auto folder = folders_.temporary / fmt::format("ompi.node1.{}", ::geteuid()) / "jf.30701";
+    const std::jthread other([&](const std::stop_token& stop) {
+        std::error_code ignored;
+        while (!stop.stop_requested()) {
+            for (const char* rank : {"0", "1", "2", "3"})
+                fs::create_directories(folder / rank / "a", ignored);
+            fs::remove_all(folder, ignored);
+        }
+    });
+    for (int times = 0; times < 2000; ++times) EXPECT_NO_THROW(remove_leftovers(folders_));
 }
 
 TEST_F(Leftovers, TheirFolderGoesWithTheLastSession) {
