@@ -17,6 +17,7 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/process_tree.hpp"
 #include "base/text.hpp"
 
 namespace dtrain {
@@ -121,13 +122,11 @@ std::string holder_of_port(int port) {
     if (inode.empty()) return "";
     const auto wanted = "socket:[" + inode + "]";
     std::error_code error;
-    for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
-        if (!parse_int(process.path().filename().string())) continue;
-        for (const auto& fd : std::filesystem::directory_iterator(process.path() / "fd", error))
-            if (std::filesystem::read_symlink(fd.path(), error).string() == wanted)
-                return fmt::format("pid {} ({})", process.path().filename().string(),
-                                   trimmed(read_file(process.path() / "comm").value_or("?")));
-    }
+    for (const auto pid : all_processes())
+        for (const int fd : open_descriptors(pid))
+            if (std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", pid, fd), error) == wanted)
+                return fmt::format("pid {} ({})", pid,
+                                   trimmed(read_file(fmt::format("/proc/{}/comm", pid)).value_or("?")));
     return "";
 }
 

@@ -14,18 +14,15 @@
 namespace dtrain {
 namespace {
 
-/// Of processes in /proc, of threads in /proc/PID/task, or of descriptors in /proc/PID/fd.
+/// Of processes in /proc, of threads in /proc/PID/task, or of descriptors in /proc/PID/fd. The process may
+/// end meanwhile.
 std::vector<int> numbers_in(const std::string& folder) {
     std::vector<int> out;
     std::error_code error;
     for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error))  // the process may end meanwhile
+         entry.increment(error))
         if (const auto number = parse_int(entry->path().filename().string())) out.push_back(*number);
     return out;
-}
-
-std::vector<pid_t> all_processes() {
-    return numbers_in("/proc");
 }
 
 /// The fields of /proc/PID/stat that follow the process's name, which itself may contain blanks and brackets;
@@ -131,8 +128,7 @@ ThreadTimes times_of(pid_t pid, pid_t thread) {
 
 std::chrono::milliseconds processor_wait_of(pid_t pid) {
     std::chrono::nanoseconds total{0};
-    for (const auto thread : numbers_in("/proc/" + std::to_string(pid) + "/task"))
-        total += times_of(pid, thread).ready;
+    for (const auto thread : threads_of(pid)) total += times_of(pid, thread).ready;
     return std::chrono::duration_cast<std::chrono::milliseconds>(total);
 }
 
@@ -146,6 +142,14 @@ std::uintmax_t bytes_moved_by(pid_t pid) {
 
 std::vector<int> open_descriptors(pid_t pid) {
     return numbers_in("/proc/" + std::to_string(pid) + "/fd");
+}
+
+std::vector<pid_t> threads_of(pid_t pid) {
+    return numbers_in("/proc/" + std::to_string(pid) + "/task");
+}
+
+std::vector<pid_t> all_processes() {
+    return numbers_in("/proc");
 }
 
 std::vector<pid_t> descendants_of(pid_t root) {

@@ -53,6 +53,11 @@ std::uintmax_t bytes_moved_by(pid_t pid);
 /// it belongs to another user. For the caller it may have one more that is closed by then, the listing's own.
 std::vector<int> open_descriptors(pid_t pid);
 
+/// Of a process; none if it has ended.
+std::vector<pid_t> threads_of(pid_t pid);
+
+std::vector<pid_t> all_processes();
+
 /// Every process below `root`, children before grandchildren, from /proc.
 std::vector<pid_t> descendants_of(pid_t root);
 

@@ -21,8 +21,6 @@
 namespace dtrain::worker {
 namespace {
 
-namespace fs = std::filesystem;
-
 #if defined(__x86_64__)
 // read, write, pread64, pwrite64, readv, writev, fsync, fdatasync, ftruncate, getdents64
 constexpr std::array system_calls_of_files{0, 1, 17, 18, 19, 20, 74, 75, 77, 217};
@@ -68,10 +66,8 @@ bool cannot_answer(pid_t pid) {
 
 pid_t thread_in_kernel(pid_t pid) {
     if (stays_in('D', pid)) return pid;
-    std::error_code error;
-    for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error))
-        if (const auto id = parse_int<pid_t>(thread.path().filename().string()); id && stays_in('D', *id))
-            return *id;
+    for (const auto thread : threads_of(pid))
+        if (stays_in('D', thread)) return thread;
     return 0;
 }
 

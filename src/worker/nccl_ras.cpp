@@ -42,10 +42,11 @@ constexpr int max_questions = 4;
 constexpr std::size_t max_ras_answer = 16 * 1024 * 1024;
 
 bool has_thread_of_ras(pid_t pid) {
-    std::error_code error;
-    for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error))
-        if (read_file(thread.path() / "comm").value_or("").starts_with("NCCL RAS")) return true;
-    return false;
+    return std::ranges::any_of(threads_of(pid), [pid](pid_t thread) {
+        return read_file(fmt::format("/proc/{}/task/{}/comm", pid, thread))
+            .value_or("")
+            .starts_with("NCCL RAS");
+    });
 }
 
 bool uses_nccl(pid_t pid) {

@@ -95,19 +95,18 @@ std::optional<Stacks> ask(std::vector<std::string> argv, pid_t pid,
 /// What the kernel reports without stopping the process.
 Stacks of_kernel(pid_t pid) {
     Stacks stacks;
-    std::error_code error;
     std::size_t threads = 0;
-    for (const auto& thread : fs::directory_iterator(proc(pid, "task"), error)) {
+    for (const auto thread : threads_of(pid)) {
         if (++threads > max_threads) break;
-        const auto content = [&](const char* name) { return trimmed_content(thread.path() / name); };
-        const auto status = read_file(thread.path() / "status").value_or("");
+        const fs::path folder = proc(pid, fmt::format("task/{}", thread));
+        const auto content = [&](const char* name) { return trimmed_content(folder / name); };
+        const auto status = read_file(folder / "status").value_or("");
         const auto where = content("wchan");
-        stacks.text +=
-            fmt::format("thread {} ({}): {}; waits in {}; system call {}\n",
-                        thread.path().filename().string(), content("comm"), field_of(status, "State:"),
-                        where.empty() || where == "0" ? "nothing" : where, content("syscall"));
+        stacks.text += fmt::format("thread {} ({}): {}; waits in {}; system call {}\n", thread,
+                                   content("comm"), field_of(status, "State:"),
+                                   where.empty() || where == "0" ? "nothing" : where, content("syscall"));
         if (const auto stack = content("stack"); !stack.empty()) stacks.text += stack + "\n";
-        if (thread.path().filename() == std::to_string(pid))
+        if (thread == pid)
             stacks.top =
                 fmt::format("{} of the kernel, {}", where.empty() || where == "0" ? "nothing" : where,
                             field_of(status, "State:"));

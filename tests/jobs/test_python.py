@@ -13,8 +13,8 @@ import subprocess
 import pytest
 
 from conftest import BUILD, PYTHON, ROOT, build_option
-from whole_jobs import command_lines
 from documents import all_blocks
+from whole_jobs import command_lines
 
 OPERATIONS = ROOT / "tests/jobs/python_operations.py"
 ALL = ["reductions", "numbers", "movements", "uneven", "messages", "messages_of_any", "waits_with_a_limit", "objects",
