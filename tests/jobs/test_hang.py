@@ -21,7 +21,10 @@ HANG = """
 import os, signal, subprocess, sys, time
 print("before", flush=True)
 if os.environ["RANK"] == "0":
-    subprocess.run([sys.executable, "-c", "import os; os.read(os.pipe()[0], 1)"])
+    child = subprocess.Popen([sys.executable, "-c", "import os; os.read(os.pipe()[0], 1)"])
+    with open("pids", "w") as file:
+        print(child.pid, os.getpid(), file=file)
+    child.wait()
 time.sleep(1000)
 """
 
@@ -47,9 +50,9 @@ def test_a_job_that_hangs_is_stopped_and_explained(job, only_the_kernel):
         assert stat.S_IMODE(stacks(job, rank).stat().st_mode) == 0o600
         assert job.log(rank).startswith("before\n")
     # rank 0's whole tree, that process first which waits in the pipe
-    sections = re.findall(r"^==== pid (\d+): (\S+)", stacks(job, 0).read_text(), re.M)
-    assert len(sections) == 2 and int(sections[0][0]) > int(sections[1][0])
-    assert "pipe" in stacks(job, 0).read_text().split("====")[1]
+    text = stacks(job, 0).read_text()
+    assert re.findall(r"^==== pid (\d+): ", text, re.M) == (job.folder / "pids").read_text().split(), text
+    assert "pipe" in text.split("====")[1]
     assert job.left_behind() == []
 
 
