@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/subprocess.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -14,12 +15,14 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <dtrain/error.hpp>
 
 #include "base/exec_image.hpp"
+#include "base/process_tree.hpp"
 #include "base/text.hpp"
 
 namespace dtrain {
@@ -89,6 +92,22 @@ constexpr std::array<const char*, 32> signal_names = [] {
     names[SIGSYS] = "SYS";
     return names;
 }();
+
+/// Whether a process has used a processor since it was asked last, or waits for one.
+class BusyProcess {
+  public:
+    explicit BusyProcess(pid_t pid) : pid_(pid) {}
+
+    bool is_busy() {
+        const auto stat = stat_of(pid_);
+        if (!stat || stat->ended) return false;
+        return std::exchange(used_, stat->cpu_time) < stat->cpu_time || stat->state == 'R';
+    }
+
+  private:
+    pid_t pid_;
+    std::chrono::milliseconds used_{0};
+};
 
 }  // namespace
 
@@ -183,19 +202,26 @@ ExitStatus Subprocess::wait() {
     return *status_;
 }
 
-Captured run_and_capture(const ProcessOptions& options, std::chrono::milliseconds limit) {
+Captured run_and_capture(const ProcessOptions& options, std::chrono::milliseconds limit,
+                         std::chrono::milliseconds limit_of_busy) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds until_asked_again{500};
     auto with_pipe = options;
     with_pipe.pipe_input = options.pipe_input || !options.input.empty();
     Subprocess child(with_pipe);
     if (!options.input.empty()) write_all(child.stdin_fd(), options.input);
     child.close_stdin();
     Captured result;
-    const auto deadline = std::chrono::steady_clock::now() + limit;
+    const auto begin = Clock::now();
+    auto deadline = begin + limit;
+    BusyProcess program(child.pid());
     std::array<pollfd, 2> streams{{{child.stdout_fd(), POLLIN, 0}, {child.stderr_fd(), POLLIN, 0}}};
     std::array<char, 4096> buffer;
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-            deadline - std::chrono::steady_clock::now());
+        const auto now = Clock::now();
+        if (now >= deadline && now < begin + limit_of_busy && program.is_busy())
+            deadline = std::min(now + until_asked_again, begin + limit_of_busy);
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
         if (left.count() <= 0) {
             child.send(SIGKILL);
             break;

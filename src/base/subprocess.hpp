@@ -79,8 +79,10 @@ struct Captured {
 };
 
 /// Runs a short command until it ends and returns its output; killed after `limit`.
+/// @param limit_of_busy a program that uses a processor, or waits for one, is killed only after this
 /// @throws UsageError if the program cannot be executed.
-Captured run_and_capture(const ProcessOptions& options, std::chrono::milliseconds limit);
+Captured run_and_capture(const ProcessOptions& options, std::chrono::milliseconds limit,
+                         std::chrono::milliseconds limit_of_busy = {});
 
 /// The path of program `name` according to this PATH, or nothing.
 std::optional<std::string> find_in_path(const std::string& name, const Environment& environment);

@@ -47,6 +47,7 @@ constexpr std::size_t max_records = 64 * 1024;
 constexpr milliseconds torch_limit{6'000};
 constexpr milliseconds nccl_limit{6'000};
 constexpr milliseconds tool_limit{8'000};
+constexpr milliseconds more_for_a_busy_tool{22'000};  // where processes outnumber processors
 constexpr milliseconds all_tools_limit{12'000};  // afterwards only the kernel is asked, which answers at once
 
 std::string proc(pid_t pid, std::string_view name) {
@@ -83,8 +84,9 @@ std::optional<Stacks> ask(std::vector<std::string> argv, pid_t pid,
                           const Environment& environment, milliseconds limit) {
     if (limit <= milliseconds{0} || !find_in_path(argv.front(), environment)) return std::nullopt;
     const bool was_stopped = is_stopped(pid);
-    auto answer = run_and_capture(
-        {.argv = std::move(argv), .environment = environment, .parent_death_signal = SIGKILL}, limit);
+    auto answer =
+        run_and_capture({.argv = std::move(argv), .environment = environment, .parent_death_signal = SIGKILL},
+                        limit, limit + more_for_a_busy_tool);
     auto calls = calls_of(answer.out);
     if (!calls.empty())
         return Stacks{.text = std::move(answer.out), .top = calls.front(), .calls = std::move(calls)};

@@ -47,6 +47,15 @@ TEST(Subprocess, LimitKills) {
     EXPECT_EQ(run_and_capture({.argv = {"sleep", "100"}}, 50ms).status.signal, SIGKILL);
 }
 
+TEST(Subprocess, WhoWorksHasTheLongerLimit) {
+    const std::string counts = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo counted";
+    EXPECT_EQ(run_and_capture({.argv = {"sh", "-c", counts}}, 10ms).status.signal, SIGKILL);
+    EXPECT_EQ(run_and_capture({.argv = {"sh", "-c", counts}}, 10ms, 60s).out, "counted\n");
+    EXPECT_EQ(run_and_capture({.argv = {"sh", "-c", "while :; do :; done"}}, 10ms, 50ms).status.signal,
+              SIGKILL);
+    EXPECT_EQ(run_and_capture({.argv = {"sleep", "1000"}}, 10ms, 60min).status.signal, SIGKILL);
+}
+
 TEST(Subprocess, NamesTheMissingProgram) {
     try {
         Subprocess child({.argv = {"dtrain-no-such-program"}});

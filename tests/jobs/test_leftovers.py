@@ -61,6 +61,19 @@ def kill_all(job, living=()):
     job.wait_until(lambda: set(processes_with(job.mark)) <= set(living))
 
 
+def segments_left_by_a_dead_job(job, own_folders, living):
+    """Started anew where another launcher of this machine has been so quick as to remove them already."""
+    for attempt in range(10):
+        dead = start(job, own_folders, f"dead-{attempt}")
+        left = segments_of(set(processes_with(job.mark)) - living)
+        kill_all(job, living)
+        dead.communicate()
+        assert left, "without shared memory there is nothing to see here"
+        if existing(left) == left:
+            return left
+    pytest.fail("the shared memory of ten jobs was gone as soon as they were dead")
+
+
 def test_the_next_start_removes_what_dead_jobs_have_left_and_leaves_the_living_alone(job, own_folders):
     pytest.importorskip("mpi4py")
     job.script("a.py", TRAINS)
@@ -69,11 +82,7 @@ def test_the_next_start_removes_what_dead_jobs_have_left_and_leaves_the_living_a
     of_living = set(processes_with(job.mark))
     segments_of_living, folders_of_living = segments_of(of_living), set(temporary.iterdir())
     sessions_of_living, records_of_living = sessions(temporary), set(records.iterdir())
-    dead = start(job, own_folders, "dead")
-    of_dead = segments_of(set(processes_with(job.mark)) - of_living)
-    kill_all(job, of_living)
-    dead.communicate()
-    assert of_dead and existing(of_dead) == of_dead, "without shared memory there is nothing to see here"
+    of_dead = segments_left_by_a_dead_job(job, own_folders, of_living)
     assert set(temporary.iterdir()) > folders_of_living
     assert sessions(temporary) > sessions_of_living
     assert set(records.iterdir()) > records_of_living

@@ -75,6 +75,14 @@ TEST_F(StacksOf, AToolThatHangsIsNotWaitedForLong) {
     EXPECT_THAT(stacks.text, HasSubstr("thread "));
 }
 
+TEST_F(StacksOf, AToolThatStillWorksIsWaitedFor) {
+    const tests::TemporaryFolder folder;
+    const auto* const works =
+        "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done\n"
+        "echo 'Thread 1 (LWP 1):'; echo '#0  here ()'\n";
+    EXPECT_EQ(stacks_of(shell_.pid(), with_gdb(folder, works), 10ms).top, "here ()");
+}
+
 TEST_F(StacksOf, AToolThatIsEndedLeavesTheProcessRunning) {
     const tests::TemporaryFolder folder;
     Subprocess sleeper({.argv = {"sleep", "1000"}});
@@ -182,6 +190,7 @@ TEST_F(StacksOf, ACollectionThatIsEndedLeavesProcessesAsTheyWere) {
     {
         StackCollection collection({running.pid(), stopped.pid()}, folder / "log.stacks", 0600, environment);
         for (int tries = 0; tries < 3000 && !std::filesystem::exists(up); ++tries) ::usleep(10'000);
+        for (int tries = 0; tries < 3000 && stat_of(running.pid())->state != 'T'; ++tries) ::usleep(10'000);
         EXPECT_EQ(stat_of(running.pid())->state, 'T');
     }
     EXPECT_NE(stat_of(running.pid())->state, 'T');

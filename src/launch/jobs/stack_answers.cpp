@@ -24,8 +24,8 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds workers_limit{60'000};  // the workers' own limit is 12 s, after which they only ask
-                                               // the kernel
+/// More than the workers take until they only ask the kernel: 12 s for records, 30 s for a tool.
+constexpr milliseconds workers_limit{60'000};
 
 constexpr std::size_t max_quoted = 80;
 
