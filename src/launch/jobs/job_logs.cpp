@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,8 +109,8 @@ std::optional<int> status_in(ControlClient& end) {
     return json["status"].get<int>();
 }
 
-int follow(const JobRecord& record, RankLogs& logs) {
-    ControlClient end(record, "end");
+/// @param end has asked for the job's end
+int follow(const JobRecord& record, ControlClient end, RankLogs& logs) {
     const auto began = std::chrono::steady_clock::now();
     for (;;) {
         if (!logs.show(false)) return 0;  // the reader of stdout is gone
@@ -131,6 +132,8 @@ int follow(const JobRecord& record, RankLogs& logs) {
 
 int show_logs(const JobRecord& record, const LogOptions& options) {
     ::signal(SIGPIPE, SIG_IGN);
+    std::optional<ControlClient> end;  // asks first: once a launcher has told of its ranks, it may be gone
+    if (options.follow) end.emplace(record, "end");
     const auto view = ask_for_view(record, "status");
     if (!view || view->ranks.empty())
         throw Error(
@@ -139,7 +142,7 @@ int show_logs(const JobRecord& record, const LogOptions& options) {
                 : fmt::format("the launcher of {} does not answer; its logs are in {} on {}", record.job,
                               record.log_dir, record.host));
     RankLogs logs(chosen(*view, options.ranks), record.begin_us);
-    if (options.follow) return follow(record, logs);
+    if (end) return follow(record, std::move(*end), logs);
     const bool are_all_seen = logs.report_unseen();
     logs.show(true);
     return are_all_seen ? 0 : 1;
