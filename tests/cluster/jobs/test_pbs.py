@@ -120,9 +120,11 @@ def test_submit_makes_a_job_of_pbs_that_the_usual_words_follow(job):
     assert f"dtrain-launch logs -f {number} " in done.stdout
     job.cluster.wait_until(lambda: " running " in job.launch_on(1, "status", number).stdout, "its launcher")
     follower = job.start_on(1, LAUNCH, "logs", "-f", "--rank", "all", number)
+    first = follower.stdout.readline()  # else the job may be over before it follows
     (job.folder / "go").touch()
-    out, err = follower.communicate(timeout=30)
+    rest, err = follower.communicate(timeout=30)
     assert follower.returncode == 0, err
+    out = first + rest
     assert sorted(line.split()[2] for line in out.splitlines() if "] rank " in line) == ["0", "1"]
     assert {line.split()[6] for line in out.splitlines() if "] rank " in line} == {"node1", "node2"}
 

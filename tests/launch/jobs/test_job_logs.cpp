@@ -44,13 +44,14 @@ void end_after_the_view(FileDescriptor listener, const JobView& view) {
         if (::poll(&readable, 1, -1) <= 0) continue;
         auto client = transport::accept_from(listener);
         const auto question = question_from(client);
-        if (question == "end\n") waits_for_end = std::move(client);
-        if (question != "status\n") continue;
-        if (waits_for_end.valid())
-            write_all(waits_for_end.get(), "{\"status\":" + std::to_string(job_status) + "}\n");
-        listener.reset();
-        write_all(client.get(), to_json(view) + "\n");
-        return;
+        if (question == "status\n") {
+            if (waits_for_end.valid())
+                write_all(waits_for_end.get(), "{\"status\":" + std::to_string(job_status) + "}\n");
+            listener.reset();
+            write_all(client.get(), to_json(view) + "\n");
+            return;
+        }
+        waits_for_end = std::move(client);
     }
 }
 
