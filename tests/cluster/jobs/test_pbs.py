@@ -120,11 +120,10 @@ def test_submit_makes_a_job_of_pbs_that_the_usual_words_follow(job):
     assert f"dtrain-launch logs -f {number} " in done.stdout
     job.cluster.wait_until(lambda: " running " in job.launch_on(1, "status", number).stdout, "its launcher")
     follower = job.start_on(1, LAUNCH, "logs", "-f", "--rank", "all", number)
-    first = follower.stdout.readline()  # else the job may be over before it follows
+    out = follower.stdout.readline()  # else the job may be over before it follows
     (job.folder / "go").touch()
-    rest, err = follower.communicate(timeout=30)
-    assert follower.returncode == 0, err
-    out = first + rest
+    out += follower.stdout.read()  # communicate() would lose what came together with the first line
+    assert follower.wait(30) == 0, follower.stderr.read()
     assert sorted(line.split()[2] for line in out.splitlines() if "] rank " in line) == ["0", "1"]
     assert {line.split()[6] for line in out.splitlines() if "] rank " in line} == {"node1", "node2"}
 
