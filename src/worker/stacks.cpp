@@ -47,7 +47,7 @@ constexpr std::size_t max_records = 64 * 1024;
 constexpr milliseconds torch_limit{6'000};
 constexpr milliseconds nccl_limit{6'000};
 constexpr milliseconds tool_limit{8'000};
-constexpr milliseconds more_for_a_busy_tool{22'000};  // where processes outnumber processors
+constexpr milliseconds more_for_busy_tools{22'000};  // where processes outnumber processors
 constexpr milliseconds all_tools_limit{12'000};  // afterwards only the kernel is asked, which answers at once
 
 std::string proc(pid_t pid, std::string_view name) {
@@ -79,14 +79,15 @@ bool can_be_asked(pid_t pid) {
 }
 
 /// Asks a tool about a process.
+/// @param busy_until one that still works at its limit may go on until then
 std::optional<Stacks> ask(std::vector<std::string> argv, pid_t pid,
                           std::vector<std::string> (*calls_of)(std::string_view),
-                          const Environment& environment, milliseconds limit) {
+                          const Environment& environment, milliseconds limit, Clock::time_point busy_until) {
     if (limit <= milliseconds{0} || !find_in_path(argv.front(), environment)) return std::nullopt;
     const bool was_stopped = is_stopped(pid);
     auto answer =
         run_and_capture({.argv = std::move(argv), .environment = environment, .parent_death_signal = SIGKILL},
-                        limit, limit + more_for_a_busy_tool);
+                        limit, std::chrono::ceil<milliseconds>(busy_until - Clock::now()));
     auto calls = calls_of(answer.out);
     if (!calls.empty())
         return Stacks{.text = std::move(answer.out), .top = calls.front(), .calls = std::move(calls)};
@@ -119,10 +120,12 @@ Stacks of_kernel(pid_t pid) {
 std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, milliseconds limit,
                                const std::string& own_stacks) {
     const auto number = std::to_string(pid);
+    const auto busy_until = Clock::now() + limit + more_for_busy_tools;
     if (is_python(pid)) {
         std::vector<std::string> py_spy{"py-spy", "dump", "--pid", number};
         if (is_stopped(pid)) py_spy.emplace_back("--nonblocking");  // else it waits for it to go on
-        if (auto stacks = ask(std::move(py_spy), pid, trace::frames_of_py_spy, environment, limit))
+        if (auto stacks =
+                ask(std::move(py_spy), pid, trace::frames_of_py_spy, environment, limit, busy_until))
             return stacks;
     }
     if (auto calls = trace::frames_of_py_spy(own_stacks); !calls.empty())
@@ -133,7 +136,7 @@ std::optional<Stacks> of_tools(pid_t pid, const Environment& environment, millis
                                 "auto-load python-scripts off", "print frame-arguments none", "width 0"})
         gdb.insert(gdb.end(), {"-iex", fmt::format("set {}", setting)});
     gdb.insert(gdb.end(), {"-ex", "thread apply all bt 64", "-p", number});
-    return ask(std::move(gdb), pid, trace::frames_of_gdb, environment, limit);
+    return ask(std::move(gdb), pid, trace::frames_of_gdb, environment, limit, busy_until);
 }
 
 /// Without the arguments, which may be confidential.

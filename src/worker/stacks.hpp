@@ -38,8 +38,8 @@ struct StackSummary {
     std::optional<std::chrono::steady_clock::time_point> last_operation = {};
 };
 
-/// @param tool_limit time after which a tool is ended and the next one is tried; one that still works has
-/// 22 seconds more
+/// @param tool_limit time after which a tool is ended and the next one is tried; tools that still work
+/// have 22 seconds more, all together
 /// @param own_stacks what the process itself tells of its threads, as py-spy prints it: for where there is
 /// no py-spy
 Stacks stacks_of(pid_t pid, const Environment& environment, std::chrono::milliseconds tool_limit,

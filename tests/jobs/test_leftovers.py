@@ -61,7 +61,7 @@ def kill_all(job, living=()):
     job.wait_until(lambda: set(processes_with(job.mark)) <= set(living))
 
 
-def segments_left_by_a_dead_job(job, own_folders, living):
+def segments_left_by_a_dead_job(job, own_folders, living=frozenset()):
     """Started anew where another launcher of this machine has been so quick as to remove them already."""
     for attempt in range(10):
         dead = start(job, own_folders, f"dead-{attempt}")
@@ -105,10 +105,8 @@ def test_the_next_start_removes_what_dead_jobs_have_left_and_leaves_the_living_a
 def test_a_worker_sweeps_its_node_too(job, own_folders):
     pytest.importorskip("mpi4py")
     job.script("a.py", TRAINS)
-    start(job, own_folders, "dead")
-    left = segments_of(processes_with(job.mark))
-    kill_all(job)
-    assert left and list(own_folders["TMPDIR"].glob("dtrain.*"))
+    left = segments_left_by_a_dead_job(job, own_folders)
+    assert list(own_folders["TMPDIR"].glob("dtrain.*"))
     done = job.mpirun(1, WORKER, "--", "true", env=own_folders)
     assert done.returncode == 0, done.stderr
     assert existing(left) == set() and list(own_folders["TMPDIR"].glob("dtrain.*")) == []

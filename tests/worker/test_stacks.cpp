@@ -181,15 +181,13 @@ TEST_F(StacksOf, ACollectionThatNobodyWaitsForIsEndedWithItsTool) {
 
 TEST_F(StacksOf, ACollectionThatIsEndedLeavesProcessesAsTheyWere) {
     const tests::TemporaryFolder folder;
-    const auto up = folder / "up";
-    const auto environment = with_gdb(folder, stops_it + ("echo up >>" + up.string() + "\n") + hangs);
+    const auto environment = with_gdb(folder, std::string(stops_it) + hangs);
     Subprocess running({.argv = {"sleep", "1000"}});
     Subprocess stopped({.argv = {"sleep", "1000"}});
     stopped.send(SIGSTOP);
     while (stat_of(stopped.pid())->state != 'T') ::usleep(1000);
     {
         StackCollection collection({running.pid(), stopped.pid()}, folder / "log.stacks", 0600, environment);
-        for (int tries = 0; tries < 3000 && !std::filesystem::exists(up); ++tries) ::usleep(10'000);
         for (int tries = 0; tries < 3000 && stat_of(running.pid())->state != 'T'; ++tries) ::usleep(10'000);
         EXPECT_EQ(stat_of(running.pid())->state, 'T');
     }

@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// More than the workers take until they only ask the kernel: 12 s for records, 30 s for a tool.
+/// More than the workers take until they only ask the kernel: 12 s for records, 38 s for tools.
 constexpr milliseconds workers_limit{60'000};
 
 constexpr std::size_t max_quoted = 80;
