@@ -4,10 +4,12 @@
 
 Oracles: Paddle's documented variables and formats; the shell's exit status convention; /proc for what still runs.
 """
+import contextlib
 import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import time
@@ -231,16 +233,17 @@ def start_stubborn(job, ranks=2):
     return child
 
 
-def pid_of(job, name):
+def pids_of(job, name):
     from conftest import processes_with
     names = {name, {"mpirun": "prterun"}.get(name, name)}  # what mpirun of Open MPI 5 becomes
     for pid in processes_with(job.mark):
-        try:
+        with contextlib.suppress(OSError):
             if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() in names:
-                return pid
-        except OSError:
-            pass
-    raise AssertionError(f"no {name} runs")
+                yield pid
+
+
+def pid_of(job, name):
+    return next(pids_of(job, name))
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
@@ -287,6 +290,38 @@ def test_a_rank_that_starts_late_tells_how_it_ended(job):
     assert done.returncode == 2, done.stderr
     assert "never told" not in done.stderr and "rank 1 on " in done.stderr, done.stderr
     assert re.search(r"then stopped by dtrain-launch: rank \[0\]|also failed: rank \[0\]|failed too: rank 0 on ", done.stderr), done.stderr
+    assert job.left_behind() == []
+
+
+def test_ctrl_c_reaches_a_rank_that_is_just_starting(job):
+    """Oracle: docs/design/launch.md, "Two-phase stop"; the grace is longer than the test waits."""
+    late = BUILD / "tests/launch/liblate_rank.so"
+    child = job.start(LAUNCH, "--nproc_per_node", 1, "--grace", 600, "sleep", 1000, env={"LD_PRELOAD": late})
+    job.wait_until(lambda: any(pids_of(job, "dtrain-worker")))
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 128 + signal.SIGINT, err
+    assert job.log(0) == "dtrain: stopped by SIGTERM because dtrain-launch got SIGINT\n"
+    assert job.left_behind() == []
+
+
+def test_an_mpirun_that_starts_no_rank_is_ended_on_ctrl_c(job):
+    """Oracle: the grace, for programs, is longer than the test waits."""
+    hangs = job.folder / "bin" / "mpirun"
+    hangs.parent.mkdir()
+    hangs.write_text(f"""#!/bin/sh
+case "$*" in *--version*) exec {shutil.which("mpirun")} "$@" ;; esac
+trap '' ABRT ALRM HUP INT QUIT TERM
+: > {job.folder}/hangs
+while :; do sleep 0.1; done
+""")
+    hangs.chmod(0o755)
+    child = job.start(LAUNCH, "--nproc_per_node", 2, "--grace", 600, "sleep", 1000,
+                      env={"PATH": f"{hangs.parent}:{os.environ['PATH']}"})
+    job.wait_until((job.folder / "hangs").exists)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 128 + signal.SIGINT, err
     assert job.left_behind() == []
 
 

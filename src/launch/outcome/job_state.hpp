@@ -42,9 +42,9 @@ class JobState {
     bool all_ended() const { return ended_ == size(); }
     bool any_failed() const { return failed_ > 0; }
     /// Every rank has started its program or has ended.
-    bool all_have_started() const { return up_ + ended_ == size(); }
-    /// Some ranks have started or ended, others have not started yet.
-    bool some_are_starting() const { return up_ + ended_ > 0 && !all_have_started(); }
+    bool all_have_started() const { return begun() == size(); }
+    /// Number of ranks that have started their program or have ended.
+    int begun() const { return up_ + ended_; }
     /// Number of ranks whose program runs; done(): number of ranks that ended with success.
     int up() const { return up_; }
     int done() const { return done_; }

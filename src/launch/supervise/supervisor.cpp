@@ -13,16 +13,19 @@ using cluster::Command;
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_signals{50};   // two equal signals closer together may be merged
-constexpr milliseconds max_start{3000};       // for all workers to start after the first one
+constexpr milliseconds max_start{3000};       // for the next worker to start
 constexpr milliseconds engine_cleanup{3000};  // time that mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_loss_checks{1000};
 constexpr milliseconds max_wait_for_states{5000};
 constexpr milliseconds short_stop{2000};  // afterwards nobody shall wait for the report to know why
 
+/// Tells a worker first to stop its program, then to leave.
+constexpr int signal_to_stop = SIGALRM;
+
 /// The signal for a command that the backend forwards to its ranks.
 int signal_of(const Command& command) {
     if (command.kind == Command::Kind::pass_on) return command.signal;
-    return command.kind == Command::Kind::show_stacks ? SIGABRT : SIGALRM;
+    return command.kind == Command::Kind::show_stacks ? SIGABRT : signal_to_stop;
 }
 
 bool failed_by_itself(const JobState& job) {
@@ -47,17 +50,17 @@ void Supervisor::heard(int rank, TimePoint now) {
     if (const auto known = last_heard_.find(rank); known != last_heard_.end()) known->second = now;
 }
 
-void Supervisor::notify(const Command& command, TimePoint now) {
+void Supervisor::notify(const Command& command) {
     if (limits_.by_lines) {
         actions_.emplace_back(WriteCommand{command});
         return;
     }
-    if (held_signals_.empty()) hold_until_ = now + max_start;
     held_signals_.push_back(signal_of(command));
 }
 
 std::vector<Action> Supervisor::step(JobState& job, const Requests& asked, TimePoint now) {
     keep_alive(now);
+    note_beginnings(job, now);
     send_held_signals(job, now);
     if (asked.kill_now && !std::exchange(killed_at_once_, true)) {
         actions_.emplace_back(SignalBackend{limits_.at_once});
@@ -69,13 +72,13 @@ std::vector<Action> Supervisor::step(JobState& job, const Requests& asked, TimeP
             decide_while_running(job, asked, now);
             break;
         case Phase::stopping:
-            if ((job.all_ended() || late(now)) && now >= leave_from_) let_leave(now);
+            if (begun_ == 0 && now >= stop_asked_ + max_start)
+                end_backend(now);
+            else if ((job.all_ended() || late(now)) && now >= leave_from_)
+                let_leave(now);
             break;
         case Phase::leaving:
-            if (late(now)) {
-                actions_.emplace_back(SignalBackend{SIGTERM});
-                go_on(Phase::killing, engine_cleanup, now);
-            }
+            if (late(now)) end_backend(now);
             break;
         case Phase::killing:
             if (late(now)) actions_.emplace_back(SignalBackend{SIGKILL});
@@ -142,11 +145,21 @@ void Supervisor::keep_alive(TimePoint now) {
     next_keepalive_ = now + cluster::keepalive_interval;
 }
 
-/// A signal would kill a worker that has just been created, before it can report anything.
+void Supervisor::note_beginnings(const JobState& job, TimePoint now) {
+    if (begun_ == job.begun()) return;
+    begun_ = job.begun();
+    last_beginning_ = now;
+}
+
+/// A worker that starts later does not get the signal, and one that has just been created is killed by it
+/// before it can report anything.
 void Supervisor::send_held_signals(const JobState& job, TimePoint now) {
     if (held_signals_.empty()) return;
-    if (job.some_are_starting() && now < hold_until_) return;
-    for (const int signal : std::exchange(held_signals_, {})) actions_.emplace_back(SignalBackend{signal});
+    if (!job.all_have_started() && (begun_ == 0 || now < last_beginning_ + max_start)) return;
+    for (const int signal : std::exchange(held_signals_, {})) {
+        actions_.emplace_back(SignalBackend{signal});
+        if (signal == signal_to_stop && phase_ == Phase::stopping) deadline_ = now + time_to_stop();
+    }
     leave_from_ = now + between_signals;
 }
 
@@ -162,18 +175,24 @@ std::optional<int> Supervisor::rank_of_lost_node(const JobState& job, TimePoint 
 
 void Supervisor::stop_programs(JobState& job, TimePoint now) {
     job.stop_asked();
+    stop_asked_ = now;
     leave_from_ = now + between_signals;
-    notify({.kind = Command::Kind::stop}, now);
-    go_on(Phase::stopping, limits_.grace + answer_margin, now);
+    notify({.kind = Command::Kind::stop});
+    go_on(Phase::stopping, time_to_stop(), now);
 }
 
 /// A rank that failed by itself counts as ended while its guard still ends the remaining processes of its
 /// program: the programs' grace time continues.
 void Supervisor::let_leave(TimePoint now) {
     const auto promised = *deadline_;
-    notify({.kind = Command::Kind::leave}, now);
+    notify({.kind = Command::Kind::leave});
     go_on(Phase::leaving, answer_margin, now);
     deadline_ = std::max(*deadline_, promised);
+}
+
+void Supervisor::end_backend(TimePoint now) {
+    actions_.emplace_back(SignalBackend{SIGTERM});
+    go_on(Phase::killing, engine_cleanup, now);
 }
 
 void Supervisor::go_on(Phase phase, milliseconds limit, TimePoint now) {
@@ -186,7 +205,8 @@ std::optional<TimePoint> Supervisor::next_step(const JobState& job, TimePoint no
     const auto also_at = [&](TimePoint at) { next = std::min(next.value_or(at), at); };
     const bool only_spacing = phase_ == Phase::stopping && job.all_ended();
     if (deadline_) also_at(only_spacing ? leave_from_ : *deadline_);
-    if (!held_signals_.empty()) also_at(hold_until_);
+    if (!held_signals_.empty() && begun_ > 0) also_at(last_beginning_ + max_start);
+    if (phase_ == Phase::stopping && begun_ == 0) also_at(stop_asked_ + max_start);
     if (!last_heard_.empty() && !deadline_) also_at(now + between_loss_checks);
     if (limits_.by_lines) also_at(next_keepalive_);
     if (report_stop_at_) also_at(*report_stop_at_);

@@ -91,8 +91,8 @@ class Supervisor {
     /// A rank has been heard of.
     void heard(int rank, TimePoint now);
 
-    /// Sends a command to all ranks with the next step.
-    void notify(const cluster::Command& command, TimePoint now);
+    /// Sends a command to all ranks: as a line with the next step, as a signal once they have started.
+    void notify(const cluster::Command& command);
 
     /// What to do now, in this order.
     /// @param job changed if ranks are asked to stop
@@ -110,6 +110,7 @@ class Supervisor {
 
   private:
     void keep_alive(TimePoint now);
+    void note_beginnings(const JobState& job, TimePoint now);
     void send_held_signals(const JobState& job, TimePoint now);
     void decide_while_running(JobState& job, const Requests& asked, TimePoint now);
     std::optional<int> rank_of_lost_node(const JobState& job, TimePoint now);
@@ -119,6 +120,8 @@ class Supervisor {
     void report_slow_stop(const JobState& job, TimePoint now);
     void let_leave(TimePoint now);
     void go_on(Phase phase, std::chrono::milliseconds limit, TimePoint now);
+    void end_backend(TimePoint now);
+    std::chrono::milliseconds time_to_stop() const { return limits_.grace + answer_margin; }
     bool late(TimePoint now) const { return deadline_ && now >= *deadline_; }
 
     SupervisionLimits limits_;
@@ -132,7 +135,9 @@ class Supervisor {
     std::vector<Action> actions_;          ///< for the next step
     std::map<int, TimePoint> last_heard_;  ///< for the ranks that send heartbeats
     std::vector<int> held_signals_;        ///< for the backend, which forwards them to the ranks
-    TimePoint hold_until_;
+    int begun_ = 0;                        ///< ranks
+    TimePoint last_beginning_;
+    TimePoint stop_asked_;
     TimePoint next_keepalive_;
     TimePoint leave_from_;
     TimePoint check_lost_from_;

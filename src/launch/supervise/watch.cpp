@@ -209,7 +209,7 @@ class Watch {
         if (sources[6].revents != 0)
             questions_->serve(result_.job, supervisor_.phase() != Supervisor::Phase::running);
         if (questions_ != nullptr && questions_->take_stacks_command(result_.job))
-            notify_ranks({.kind = Command::Kind::show_stacks});
+            supervisor_.notify({.kind = Command::Kind::show_stacks});
     }
 
     void serve_events() {
@@ -228,8 +228,6 @@ class Watch {
         result_.lost = lost.rank;
         result_.lost_because = lost.reason;
     }
-
-    void notify_ranks(const Command& command) { supervisor_.notify(command, Clock::now()); }
 
     void act() {
         const Requests asked{.asked_to_stop_by = result_.asked_to_stop_by,
@@ -271,7 +269,7 @@ class Watch {
         while (const auto taken = signals_.take()) {
             const int signal = taken->number;
             if (signal == SIGUSR1 || signal == SIGUSR2) {
-                notify_ranks({.kind = Command::Kind::pass_on, .signal = signal});
+                supervisor_.notify({.kind = Command::Kind::pass_on, .signal = signal});
             } else if (signal != SIGCHLD) {
                 // A scheduler signals all launchers at once: a signal reported by another launcher does not
                 // count as the first Ctrl-C.

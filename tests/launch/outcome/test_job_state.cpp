@@ -55,16 +55,18 @@ TEST(JobState, AllGoesWell) {
     EXPECT_FALSE(job.any_failed());
 }
 
-TEST(JobState, SomeAreStartingUntilAllHaveToldSomething) {
+TEST(JobState, CountsWhoHasBegun) {
     JobState job(3);
-    EXPECT_FALSE(job.some_are_starting()) << "nobody has begun";
+    EXPECT_EQ(job.begun(), 0);
     job.take(event(Kind::started, 2, 10));
-    EXPECT_TRUE(job.some_are_starting());
+    EXPECT_EQ(job.begun(), 1);
     job.take(event(Kind::exited, 2, 11, 1));
     job.take(event(Kind::issue, 0, 12, 2));
-    EXPECT_TRUE(job.some_are_starting()) << "of rank 1 nothing was heard";
+    EXPECT_EQ(job.begun(), 2);
+    EXPECT_FALSE(job.all_have_started()) << "of rank 1 nothing was heard";
     job.take(event(Kind::started, 1, 13));
-    EXPECT_FALSE(job.some_are_starting());
+    EXPECT_EQ(job.begun(), 3);
+    EXPECT_TRUE(job.all_have_started());
 }
 
 TEST(JobState, CountsForTheStatusLine) {

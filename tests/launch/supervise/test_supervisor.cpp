@@ -127,17 +127,49 @@ TEST(Supervisor, TwoEqualSignalsAreNotMerged) {
 TEST(Supervisor, NoSignalHitsAWorkerThatIsJustBeginning) {
     Supervised run(by_signals, 3);
     run.with(Kind::started, 0);
-    run.supervisor.notify({.kind = Command::Kind::pass_on, .signal = SIGUSR2}, run.now);
+    run.supervisor.notify({.kind = Command::Kind::pass_on, .signal = SIGUSR2});
     EXPECT_THAT(run.after(1ms), IsEmpty());
-    EXPECT_EQ(run.sleeps(), 2'999ms);
-    run.with(Kind::started, 1).with(Kind::started, 2);
+    EXPECT_EQ(run.sleeps(), 3s);
+    run.with(Kind::started, 1);
+    EXPECT_THAT(run.after(2'999ms), IsEmpty());
+    EXPECT_EQ(run.sleeps(), 3s) << "for the next one";
+    run.with(Kind::started, 2);
     EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{SIGUSR2}}));
 
     Supervised late(by_signals, 3);
+    late.supervisor.notify({.kind = Command::Kind::show_stacks});
+    EXPECT_THAT(late.after(1min), IsEmpty());
+    EXPECT_EQ(late.sleeps(), std::nullopt);
     late.with(Kind::started, 0);
-    late.supervisor.notify({.kind = Command::Kind::show_stacks}, late.now);
+    EXPECT_THAT(late.after(1ms), IsEmpty());
     EXPECT_THAT(late.after(2'999ms), IsEmpty());
-    EXPECT_THAT(late.after(1ms), ElementsAre(Action{SignalBackend{SIGABRT}})) << "one does not come";
+    EXPECT_THAT(late.after(1ms), ElementsAre(Action{SignalBackend{SIGABRT}})) << "two do not come";
+}
+
+TEST(Supervisor, ProgramsThatStartAfterCtrlCHaveTheirTime) {
+    Supervised run(by_signals);
+    run.requests.asked_to_stop_by = SIGINT;
+    EXPECT_THAT(run.after(1ms), IsEmpty());
+    run.with(Kind::started, 0);
+    EXPECT_THAT(run.after(2'500ms), IsEmpty());
+    run.with(Kind::started, 1);
+    EXPECT_THAT(run.after(2s), ElementsAre(stop));
+    EXPECT_EQ(run.sleeps(), 13s) << "from the order on";
+    run.with(Kind::stopped, 0).with(Kind::stopped, 1);
+    EXPECT_THAT(run.after(50ms), ElementsAre(leave));
+}
+
+TEST(Supervisor, ABackendThatStartsNoRankIsNotWaitedForLong) {
+    for (const auto& limits : {by_signals, by_lines}) {
+        Supervised run(limits);
+        run.requests.asked_to_stop_by = SIGINT;
+        run.after(1ms);
+        run.after(2'900ms);
+        EXPECT_EQ(run.sleeps(), 100ms);
+        EXPECT_THAT(run.after(100ms), testing::Contains(Action{SignalBackend{SIGTERM}}));
+        EXPECT_EQ(run.supervisor.phase(), Phase::killing);
+        EXPECT_THAT(run.after(3s), testing::Contains(Action{SignalBackend{SIGKILL}}));
+    }
 }
 
 TEST(Supervisor, LinesNeedNoSpacing) {
@@ -145,7 +177,7 @@ TEST(Supervisor, LinesNeedNoSpacing) {
     run.with(Kind::started, 0);
     EXPECT_THAT(run.after(0ms), ElementsAre(Action{WriteKeepalive{}}));
     EXPECT_EQ(run.sleeps(), cluster::keepalive_interval);
-    run.supervisor.notify({.kind = Command::Kind::pass_on, .signal = SIGUSR2}, run.now);
+    run.supervisor.notify({.kind = Command::Kind::pass_on, .signal = SIGUSR2});
     EXPECT_THAT(run.after(1ms),
                 ElementsAre(Action{WriteCommand{{.kind = Command::Kind::pass_on, .signal = SIGUSR2}}}));
     EXPECT_THAT(run.after(cluster::keepalive_interval), ElementsAre(Action{WriteKeepalive{}}));
