@@ -152,6 +152,15 @@ std::vector<pid_t> all_processes() {
     return numbers_in("/proc");
 }
 
+std::vector<pid_t> children_of(pid_t parent) {
+    auto out = all_processes();
+    std::erase_if(out, [parent](pid_t pid) {
+        const auto stat = stat_of(pid);
+        return !stat || stat->parent != parent;
+    });
+    return out;
+}
+
 std::vector<pid_t> descendants_of(pid_t root) {
     std::multimap<pid_t, pid_t> children;
     for (const auto pid : all_processes())
@@ -166,9 +175,11 @@ std::vector<pid_t> processes_below(pid_t root) {
     return lists_children() ? tree_below(root, add_listed_children) : descendants_of(root);
 }
 
-void signal_descendants(std::initializer_list<int> signals) {
-    for (const auto pid : descendants_of(::getpid()))
+std::vector<pid_t> signal_descendants(std::initializer_list<int> signals) {
+    auto descendants = descendants_of(::getpid());
+    for (const auto pid : descendants)
         for (const int signal : signals) ::kill(pid, signal);
+    return descendants;
 }
 
 std::vector<pid_t> processes_with_variable(const std::string& name, const std::string& value) {

@@ -58,6 +58,8 @@ std::vector<pid_t> threads_of(pid_t pid);
 
 std::vector<pid_t> all_processes();
 
+std::vector<pid_t> children_of(pid_t parent);
+
 /// Every process below `root`, children before grandchildren, from /proc.
 std::vector<pid_t> descendants_of(pid_t root);
 
@@ -68,8 +70,9 @@ std::vector<pid_t> processes_below(pid_t root);
 
 /// Sends signals, in this order, to every descendant of the calling process. If the caller is a subreaper,
 /// these are all processes that its programs ever started, including those that called setsid or lost their
-/// parent.
-void signal_descendants(std::initializer_list<int> signals);
+/// parent. One that is forked meanwhile may be missed.
+/// @return who got them
+std::vector<pid_t> signal_descendants(std::initializer_list<int> signals);
 
 /// Processes whose environment in /proc contains NAME=value, except the caller.
 std::vector<pid_t> processes_with_variable(const std::string& name, const std::string& value);

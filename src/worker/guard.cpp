@@ -129,24 +129,34 @@ class GuardLoop {
         if (ending_) return;
         ending_ = true;
         kill_at_ = Clock::now() + program_.grace;
-        signal_descendants({signal, SIGCONT});  // a stopped process cannot end
+        told_ = signal_descendants({signal, SIGCONT});  // a stopped process cannot end
+    }
+
+    /// What an ended program left behind. It may have forked while stop() looked for its processes.
+    void stop_what_is_left() {
+        stop(SIGTERM);
+        for (const auto child : children_of(::getpid())) {
+            if (std::ranges::find(told_, child) != told_.end()) continue;
+            for (const int signal : {SIGTERM, SIGCONT}) ::kill(child, signal);
+            told_.push_back(child);
+        }
     }
 
     /// Reaps ended processes; false if no child is left. Then nothing is left of what the program started:
     /// processes that lose their parent become children of this subreaper.
     bool reap() {
-        bool program_ended = false;
+        bool any_ended = false;
         for (;;) {
             int status = 0;
             const pid_t ended = ::waitpid(-1, &status, WNOHANG);
             if (ended < 0) return errno != ECHILD;
             if (ended == 0) {
-                if (program_ended) stop(SIGTERM);  // ends what the program left behind
+                if (any_ended && pid_ == 0) stop_what_is_left();
                 return true;
             }
+            any_ended = true;
             if (ended == pid_) {
                 pid_ = 0;
-                program_ended = true;
                 send({.kind = GuardEvent::Kind::ended, .pid = ended, .wait_status = status});
             }
         }
@@ -163,6 +173,7 @@ class GuardLoop {
     pid_t pid_ = 0;  // the program's pid while it runs
     bool ending_ = false;
     bool worker_gone_ = false;
+    std::vector<pid_t> told_;  ///< to end
     Clock::time_point kill_at_;
 };
 

@@ -64,7 +64,9 @@ TEST_F(ProcessTree, FindsChildrenBeforeGrandchildrenAlsoThoseOfOtherSessions) {
     EXPECT_THAT(descendants_of(child), ElementsAre(grandchild));
     EXPECT_THAT(descendants_of(grandchild), IsEmpty());
     EXPECT_THAT(descendants_of(::getpid()), ElementsAre(shell.pid(), child, grandchild));
-    signal_descendants({SIGKILL});
+    EXPECT_THAT(children_of(::getpid()), ElementsAre(shell.pid()));
+    EXPECT_THAT(children_of(grandchild), IsEmpty());
+    EXPECT_THAT(signal_descendants({SIGKILL}), ElementsAre(shell.pid(), child, grandchild));
     EXPECT_EQ(shell.wait().signal, SIGKILL);
     end_all_below();
     EXPECT_THAT(descendants_of(::getpid()), IsEmpty());

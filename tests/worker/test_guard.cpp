@@ -285,6 +285,46 @@ TEST_F(GuardTest, WhatAnEndedProgramLeftBehindEndsToo) {
     for (const auto pid : left) EXPECT_TRUE(is_gone(pid));
 }
 
+TEST_F(GuardTest, WhatAProgramForksWhenItIsStoppedEndsWithIt) {
+    start(
+        "trap 'sleep 1000 & until grep -q sleep /proc/$!/comm; do :; done; exit 3' TERM; echo ready; "
+        "while :; do sleep 0.02; done");
+    started();
+    EXPECT_EQ(read_line(out()), "ready");
+    const auto begin = Clock::now();
+    guard_->stop(SIGTERM);
+    EXPECT_EQ(ended().code, 3);
+    expect_guard_ends_well();
+    EXPECT_LT(Clock::now() - begin, long_grace);
+}
+
+TEST_F(GuardTest, WhatEndsInOrderIsToldOnce) {
+    start(
+        "trap 'sleep 0.2; exit 0' TERM; "
+        "sh -c 'trap \"echo told\" TERM; echo ready; for i in 1 2 3 4 5; do sleep 0.1; done' & wait");
+    started();
+    EXPECT_EQ(read_line(out()), "ready");
+    guard_->stop(SIGTERM);
+    EXPECT_TRUE(ended().success());
+    expect_guard_ends_well();
+    const auto text = read_to_end(out());
+    EXPECT_NE(text.find("told\n"), std::string::npos);
+    EXPECT_EQ(text.find("told\n"), text.rfind("told\n")) << text;
+}
+
+TEST_F(GuardTest, WhatAProgramStartsToEndInOrderIsLeftAlone) {
+    start(
+        "finished=$(mktemp -u); mkfifo $finished; export finished; "
+        "trap '(sleep 0.1 &); (sh -c \"sleep 0.3; echo saved; echo > $finished\" &); read _ < $finished; "
+        "rm $finished; exit 0' TERM; echo ready; while :; do sleep 0.02; done");
+    started();
+    EXPECT_EQ(read_line(out()), "ready");
+    guard_->stop(SIGTERM);
+    EXPECT_TRUE(ended().success());
+    expect_guard_ends_well();
+    EXPECT_NE(read_to_end(out()).find("saved\n"), std::string::npos);
+}
+
 TEST_F(GuardTest, ForwardReachesOnlyTheProgram) {
     start(
         "trap 'echo first' USR1; trap 'echo second' USR2; sleep 1000 & child=$!; echo $child; "

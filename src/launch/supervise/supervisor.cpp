@@ -16,6 +16,7 @@ constexpr milliseconds between_signals{50};   // two equal signals closer togeth
 constexpr milliseconds max_start{3000};       // for the next worker to start
 constexpr milliseconds engine_cleanup{3000};  // time that mpirun 4.1 needs to kill ranks that ignore SIGTERM
 constexpr milliseconds between_loss_checks{1000};
+constexpr milliseconds between_orders_to_leave{1000};
 constexpr milliseconds max_wait_for_states{5000};
 constexpr milliseconds short_stop{2000};  // afterwards nobody shall wait for the report to know why
 
@@ -78,7 +79,10 @@ std::vector<Action> Supervisor::step(JobState& job, const Requests& asked, TimeP
                 let_leave(now);
             break;
         case Phase::leaving:
-            if (late(now)) end_backend(now);
+            if (late(now))
+                end_backend(now);
+            else if (leave_again_at_ && now >= *leave_again_at_)
+                tell_to_leave(now);
             break;
         case Phase::killing:
             if (late(now)) actions_.emplace_back(SignalBackend{SIGKILL});
@@ -185,9 +189,15 @@ void Supervisor::stop_programs(JobState& job, TimePoint now) {
 /// program: the programs' grace time continues.
 void Supervisor::let_leave(TimePoint now) {
     const auto promised = *deadline_;
-    notify({.kind = Command::Kind::leave});
+    tell_to_leave(now);
     go_on(Phase::leaving, answer_margin, now);
     deadline_ = std::max(*deadline_, promised);
+}
+
+/// On a busy machine the signal may reach a worker that has not read the one before it: they merge.
+void Supervisor::tell_to_leave(TimePoint now) {
+    notify({.kind = Command::Kind::leave});
+    if (!limits_.by_lines) leave_again_at_ = now + between_orders_to_leave;
 }
 
 void Supervisor::end_backend(TimePoint now) {
@@ -210,6 +220,7 @@ std::optional<TimePoint> Supervisor::next_step(const JobState& job, TimePoint no
     if (!last_heard_.empty() && !deadline_) also_at(now + between_loss_checks);
     if (limits_.by_lines) also_at(next_keepalive_);
     if (report_stop_at_) also_at(*report_stop_at_);
+    if (leave_again_at_ && phase_ == Phase::leaving) also_at(*leave_again_at_);
     if (hangs_since_ && !hang_reported_ && phase_ == Phase::running)
         also_at(std::max(now, *hangs_since_ + max_wait_for_states));
     return next;

@@ -119,6 +119,7 @@ class Supervisor {
     void stop_programs(JobState& job, TimePoint now);
     void report_slow_stop(const JobState& job, TimePoint now);
     void let_leave(TimePoint now);
+    void tell_to_leave(TimePoint now);
     void go_on(Phase phase, std::chrono::milliseconds limit, TimePoint now);
     void end_backend(TimePoint now);
     std::chrono::milliseconds time_to_stop() const { return limits_.grace + answer_margin; }
@@ -140,6 +141,7 @@ class Supervisor {
     TimePoint stop_asked_;
     TimePoint next_keepalive_;
     TimePoint leave_from_;
+    std::optional<TimePoint> leave_again_at_;
     TimePoint check_lost_from_;
     std::optional<TimePoint> deadline_;
 };

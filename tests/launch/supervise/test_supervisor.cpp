@@ -80,8 +80,13 @@ TEST(Supervisor, StopsInTwoPhases) {
     run.with(Kind::stopped, 0);
     EXPECT_THAT(run.after(1ms), ElementsAre(leave));
     EXPECT_EQ(run.supervisor.phase(), Phase::leaving);
-    EXPECT_EQ(run.sleeps(), 7999ms) << "a guard may use what is left of the grace";
     EXPECT_THAT(run.job.stopped(), ElementsAre(0));
+    for (int second = 1; second < 8; ++second) {
+        EXPECT_EQ(run.sleeps(), 1s);
+        EXPECT_THAT(run.after(1s), ElementsAre(leave)) << "the two signals may have merged";
+    }
+    EXPECT_EQ(run.sleeps(), 999ms) << "a guard may use what is left of the grace";
+    EXPECT_THAT(run.after(999ms), ElementsAre(Action{SignalBackend{SIGTERM}}));
 }
 
 TEST(Supervisor, BecomesMoreForcefulWithEachDeadline) {
@@ -91,7 +96,7 @@ TEST(Supervisor, BecomesMoreForcefulWithEachDeadline) {
     EXPECT_THAT(run.after(1ms), ElementsAre(stop));
     EXPECT_THAT(run.after(12'999ms), IsEmpty());
     EXPECT_THAT(run.after(1ms), ElementsAre(leave)) << "nobody has answered";
-    EXPECT_THAT(run.after(2'999ms), IsEmpty());
+    EXPECT_THAT(run.after(2'999ms), ElementsAre(leave)) << "again";
     EXPECT_THAT(run.after(1ms), ElementsAre(Action{SignalBackend{SIGTERM}}));
     EXPECT_EQ(run.supervisor.phase(), Phase::killing);
     EXPECT_THAT(run.after(2'999ms), IsEmpty());
@@ -181,6 +186,14 @@ TEST(Supervisor, LinesNeedNoSpacing) {
     EXPECT_THAT(run.after(1ms),
                 ElementsAre(Action{WriteCommand{{.kind = Command::Kind::pass_on, .signal = SIGUSR2}}}));
     EXPECT_THAT(run.after(cluster::keepalive_interval), ElementsAre(Action{WriteKeepalive{}}));
+}
+
+TEST(Supervisor, LinesAreNotRepeated) {
+    Supervised run(by_lines);
+    run.started().with(Kind::exited, 0, 1).with(Kind::exited, 1, 1);
+    run.after(1ms);
+    EXPECT_THAT(run.after(50ms), ElementsAre(Action{WriteCommand{{.kind = Command::Kind::leave}}}));
+    EXPECT_THAT(run.after(1s), testing::Each(Action{WriteKeepalive{}}));
 }
 
 TEST(Supervisor, ServersStopWhenTheWorkIsDone) {
