@@ -243,7 +243,9 @@ def pids_of(job, name):
 
 
 def pid_of(job, name):
-    return next(pids_of(job, name))
+    pid = next(pids_of(job, name), None)
+    assert pid, f"no {name} runs"
+    return pid
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"])
