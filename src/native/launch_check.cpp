@@ -31,6 +31,11 @@ bool must_hide_slurm_step(const cluster::Identity& announced, const Environment&
     return is_open_mpi && announced.size == 1 && is_step_without_pmix(announced, environment);
 }
 
+bool needs_no_daemon(const cluster::Identity& announced, const Environment& environment, bool is_open_mpi) {
+    return is_open_mpi && (announced.launcher == cluster::Launcher::none ||
+                           must_hide_slurm_step(announced, environment, is_open_mpi));
+}
+
 std::optional<std::string> world_mismatch(const cluster::Identity& announced, int world_size,
                                           const std::string& library) {
     if (announced.launcher == cluster::Launcher::none || announced.size == world_size) return std::nullopt;

@@ -16,7 +16,7 @@ import pytest
 
 from conftest import ROOT, WORKER, clean_environment, mpirun, run
 from test_native import complaints
-from whole_jobs import NATIVE_JOB
+from whole_jobs import NATIVE_JOB, natives, printed_by
 
 DIGITS = ROOT / "examples" / "digits.h5"
 COLLECTIVE = {"format": '"file"', "collective": "true", "hints": "{ striping_factor = 4, cb_nodes = 1 }"}
@@ -261,12 +261,10 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, ranks)
             for path in (tmp_path / "parts").glob("epoch-*"):  # complete: everything once more
                 subprocess.run(["rm", "-r", path], check=True)
         except subprocess.TimeoutExpired:
-            victims = [int(pid) for pid in pathlib.Path("/proc").glob("[0-9]*") for pid in [pid.name]
-                       if is_native(pid, native, child.pid)]
             shown = newest(tmp_path / "parts")
-            os.kill(chance.choice(victims or [child.pid]), signal.SIGKILL)
+            os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)
             kills += 1
-        out, _ = child.communicate(timeout=60)
+        out = printed_by(child, native)
         assert newest(tmp_path / "parts") >= shown, "an acknowledged checkpoint is gone"
         assert went_on_from(out) in (None, before or went_on_from(out))
         lines.update(table(out))
@@ -278,13 +276,6 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, ranks)
     if len(ranks) == 1:  # else sums of losses are rounded otherwise
         assert lines == {epoch: row for epoch, row in table(undisturbed.stdout).items() if epoch in lines}
     assert not [name for name in names(tmp_path / "parts") if name.startswith(".tmp")]
-
-
-def is_native(pid, native, session):
-    try:
-        return os.getsid(int(pid)) == session and os.readlink(f"/proc/{pid}/exe") == str(native.resolve())
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -8,10 +8,11 @@ written".
 """
 import pathlib
 import re
+import subprocess
 
 import pytest
 
-from conftest import LAUNCH, ROOT, WORKER, mpirun, run
+from conftest import LAUNCH, ROOT, WORKER, clean_environment, mpirun, run
 from whole_jobs import NATIVE_JOB
 
 DIGITS = ROOT / "examples" / "digits.h5"
@@ -73,6 +74,26 @@ def test_without_a_launcher(native, tmp_path):
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert "1 rank," in result.stdout
+
+
+def test_without_a_launcher_no_daemon_is_left(native, tmp_path):
+    """Oracle: the processes that have the variable which this program was given."""
+    given = dict(clean_environment(), STARTED_BY=tmp_path.name)
+    with subprocess.Popen([native, "--epochs", "1000000"], cwd=tmp_path, env=given, stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout:
+            if line.split()[:1] == ["1"]:
+                break
+        found = [int(path.parent.name) for path in pathlib.Path("/proc").glob("[0-9]*/environ")
+                 if f"STARTED_BY={tmp_path.name}\0".encode() in read_if_there(path)]
+        child.kill()
+    assert found == [child.pid]
+
+
+def read_if_there(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def test_more_ranks_than_cores(native, tmp_path):

@@ -19,7 +19,8 @@ import pytest
 from conftest import BUILD, mpirun, mpirun_of
 from test_clicks import clicks  # noqa: F401: a fixture
 from test_server_rows import counts, even_job
-from test_servers import natives, write_job
+from test_servers import write_job
+from whole_jobs import natives
 
 MODULE = BUILD / "src/scrape/libdtrain_prometheus.so"
 needs_module = pytest.mark.skipif(not MODULE.exists(), reason="built without prometheus-cpp")

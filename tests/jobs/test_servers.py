@@ -22,6 +22,7 @@ from conftest import BUILD, mpirun, mpirun_of, run, without_debuggers
 from test_checkpoints import listed, newest, small_disk, went_on_from  # noqa: F401: a fixture
 from test_clicks import MASK, auc_and_best, clicks, computed, contents, rows  # noqa: F401: a fixture
 from test_native import complaints
+from whole_jobs import natives, printed_by
 
 WORKER = BUILD / "src" / "bin" / "dtrain-worker"
 LAUNCH = BUILD / "src" / "bin" / "dtrain-launch"
@@ -672,28 +673,6 @@ def small_save(native, tmp_path_factory, clicks):
     return folder / "job"
 
 
-def natives(native, session):
-    """Processes of the job by the time at which they began: in the order of their ranks."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if os.getsid(int(path.name)) == session and os.readlink(path / "exe") == str(native.resolve()):
-                found.append(int(path.name))
-        except OSError:
-            pass
-    return sorted(found)
-
-
-def end(child, native):
-    """What it printed. Open MPI's mpirun may itself hang when a rank is killed while it connects; the ranks are gone then."""
-    try:
-        return child.communicate(timeout=40)[0]
-    except subprocess.TimeoutExpired:
-        assert not natives(native, child.pid)
-        child.kill()
-        return child.communicate(timeout=10)[0]
-
-
 def in_a_save(folder, seconds):
     """Waits until a checkpoint is being written; not for ever."""
     end_of_wait = time.monotonic() + seconds
@@ -729,7 +708,7 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks
             shown = newest(tmp_path / "parts")
             os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)
             kills += 1
-        out = end(child, native)
+        out = printed_by(child, native)
         assert newest(tmp_path / "parts") >= shown, "an acknowledged checkpoint is gone"
         assert went_on_from(out) in (None, before or went_on_from(out))
     last = mpirun(4, [native, job, "--resume", "auto"], tmp_path)

@@ -60,5 +60,14 @@ TEST(LaunchCheck, SlurmWithoutPmix) {
     EXPECT_FALSE(must_hide_slurm_step(announced(Launcher::none, 1), {}, true));
 }
 
+TEST(LaunchCheck, NoDaemonWhereNoLauncherServesTheRank) {
+    EXPECT_TRUE(needs_no_daemon(announced(Launcher::none, 1), {}, true));
+    EXPECT_TRUE(needs_no_daemon(announced(Launcher::slurm, 1), {{"SLURM_PROCID", "0"}}, true));
+    EXPECT_FALSE(needs_no_daemon(announced(Launcher::none, 1), {}, false));
+    const Environment with_pmix{{"SLURM_PROCID", "0"}, {"PMIX_RANK", "0"}};
+    EXPECT_FALSE(needs_no_daemon(announced(Launcher::slurm, 1), with_pmix, true));
+    EXPECT_FALSE(needs_no_daemon(announced(Launcher::open_mpi, 1), {}, true));
+}
+
 }  // namespace
 }  // namespace dtrain::native

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DTRAIN_BUILD", ROOT / "build")).resolve()
@@ -35,6 +36,29 @@ PYTHON = "/usr/bin/python3"  # the one that has mpi4py and h5py from packages
 def epochs_trained(checkpoints):
     """What the newest checkpoint of a native job in this folder says; 0: there is none."""
     return max((int(path.name.split("-")[1].split(".")[0]) for path in checkpoints.glob("epoch-*")), default=0)
+
+
+def natives(native, session):
+    """Processes of a native job by the time at which they began: in the order of their ranks."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(path.name)) == session and os.readlink(path / "exe") == str(native.resolve()):
+                found.append(int(path.name))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+def printed_by(child, native):
+    """What a job said whose ranks are killed at any moment. mpirun of Open MPI 4.1 may itself hang, without any rank,
+    when one is killed while it connects; it is ended then."""
+    try:
+        return child.communicate(timeout=40)[0]
+    except subprocess.TimeoutExpired:
+        assert not natives(native, child.pid)
+        child.kill()
+        return child.communicate(timeout=10)[0]
 
 
 #: What the wheel says of itself: torch calls dtrain at the end of its import.
