@@ -16,6 +16,11 @@ namespace {
 
 constexpr std::size_t max_unsent = 16 * 1024 * 1024;
 
+/// Which of these it is depends on what the other side had not read when it ended.
+bool tells_of_an_end(int error) {
+    return error == ECONNRESET || error == EPIPE;
+}
+
 }  // namespace
 
 Connection::Connection(FileDescriptor socket, Channel::Side side, const Key& key, Clock::time_point now)
@@ -39,8 +44,8 @@ bool Connection::lost(int error) {
 bool Connection::read(Clock::time_point now) {
     std::array<char, 64 * 1024> buffer;
     const auto got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
-    if (got < 0) return lost(errno);
-    if (got == 0) {
+    if (got < 0 && !tells_of_an_end(errno)) return lost(errno);
+    if (got <= 0) {
         reason_ = open() ? "it ended or was killed (its connection is closed)" : "it closed the connection";
         return false;
     }
@@ -76,6 +81,10 @@ void Connection::send(const Message& message) {
 bool Connection::write() {
     while (!output_.empty()) {
         const auto sent = ::send(socket_.get(), output_.data(), output_.size(), MSG_NOSIGNAL);
+        if (sent < 0 && tells_of_an_end(errno)) {
+            output_.clear();
+            break;
+        }
         if (sent < 0) return lost(errno);
         output_.erase(0, static_cast<std::size_t>(sent));
     }

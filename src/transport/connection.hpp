@@ -40,7 +40,8 @@ class Connection {
 
     void send(const Message& message);
 
-    /// Sends as much as the socket accepts now; false if the other side is gone.
+    /// Sends as much as the socket accepts now; false if the other side's machine is gone. That the other
+    /// side has ended is no error here: read() tells it, after what was said before.
     bool write();
     bool has_output() const { return !output_.empty(); }
 
