@@ -14,6 +14,12 @@ from own_cgroup import OwnCgroup
 THREADS = """import threading, time
 for number in range(100): threading.Thread(target=time.sleep, args=(1,)).start()
 """
+# All are there at once, however late one of them starts.
+TOGETHER = """import os, pathlib, time
+pathlib.Path(os.environ["PADDLE_TRAINER_ID"]).touch()
+end = time.monotonic() + 20
+while not (pathlib.Path("0").exists() and pathlib.Path("1").exists()) and time.monotonic() < end: time.sleep(0.01)
+"""
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ def launch(job, cgroup, *words, ranks=2):
 @pytest.mark.parametrize("limit", [4, 6, 8, 9, 10, 11, 12, 14])
 def test_where_not_all_can_be_started_the_limit_is_named_before_what_mpirun_says(job, cgroup, limit):
     """The first ones stop mpirun itself, the last ones a worker, its guard or the program of a rank."""
-    job.script("a.py", "import time\ntime.sleep(0.2)\n")
+    job.script("a.py", TOGETHER)
     cgroup.limit("pids.max", limit)
     status, err = launch(job, cgroup, PYTHON, "a.py")
     if limit > 9 and status == 0:
