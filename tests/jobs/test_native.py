@@ -13,7 +13,7 @@ import subprocess
 import pytest
 
 from conftest import LAUNCH, ROOT, WORKER, clean_environment, mpirun, run
-from whole_jobs import NATIVE_JOB
+from whole_jobs import NATIVE_JOB, processes_with
 
 DIGITS = ROOT / "examples" / "digits.h5"
 
@@ -83,17 +83,9 @@ def test_without_a_launcher_no_daemon_is_left(native, tmp_path):
         for line in child.stdout:
             if line.split()[:1] == ["1"]:
                 break
-        found = [int(path.parent.name) for path in pathlib.Path("/proc").glob("[0-9]*/environ")
-                 if f"STARTED_BY={tmp_path.name}\0".encode() in read_if_there(path)]
+        found = processes_with(f"STARTED_BY={tmp_path.name}\0")
         child.kill()
     assert found == [child.pid]
-
-
-def read_if_there(path):
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
 
 
 def test_more_ranks_than_cores(native, tmp_path):

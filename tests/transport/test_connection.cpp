@@ -3,16 +3,15 @@
 // Oracle: how TCP ends, RFC 9293: who closes a connection with unread data resets it, and what arrived before
 // stays readable.
 #include <chrono>
-#include <netinet/in.h>
 #include <optional>
 #include <poll.h>
 #include <string>
-#include <sys/socket.h>
 #include <utility>
 #include <variant>
 
 #include <gtest/gtest.h>
 
+#include "base/ports.hpp"
 #include "keys.hpp"
 #include "transport/connection.hpp"
 #include "transport/tcp.hpp"
@@ -24,10 +23,7 @@ class ConnectionTest : public testing::Test {
   protected:
     ConnectionTest() {
         const auto listener = listen_at("127.0.0.1", 0);
-        sockaddr_in bound{};
-        socklen_t size = sizeof bound;
-        ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound), &size);
-        auto socket = connect_to("127.0.0.1", ntohs(bound.sin_port), std::chrono::seconds(5));
+        auto socket = connect_to("127.0.0.1", port_of(listener), std::chrono::seconds(5));
         agent_.emplace(std::get<FileDescriptor>(std::move(socket)), Channel::Side::agent, key);
         wait_for(listener.get());
         coordinator_.emplace(accept_from(listener), Channel::Side::coordinator, key);
