@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <string_view>
 #include <sys/un.h>
 #include <system_error>
@@ -61,18 +60,7 @@ std::filesystem::path temporary_directory(const Environment& environment) {
 
 TemporaryFolder::TemporaryFolder() : TemporaryFolder(temporary_directory(Environment::of_this_process())) {}
 
-TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
-    auto pattern = (parent / fmt::format("{}XXXXXX", prefix)).string();
-    if (::mkdtemp(pattern.data()) == nullptr)
-        throw std::system_error(errno, std::generic_category(), "cannot make a folder like " + pattern);
-    path_ = pattern;
-    claim_ = FolderClaim(path_, mark);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
+TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) : folder_(parent, prefix, mark) {}
 
 int remove_abandoned_folders(const std::filesystem::path& parent) {
     int removed = 0;

@@ -7,7 +7,7 @@
 
 #include <dtrain/environment.hpp>
 
-#include "base/folder_claim.hpp"
+#include "base/claimed_folder.hpp"
 
 namespace dtrain {
 
@@ -22,14 +22,10 @@ class TemporaryFolder {
   public:
     TemporaryFolder();  ///< in the temporary_directory() of this process
     explicit TemporaryFolder(const std::filesystem::path& parent);
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder();
-    const std::string& path() const { return path_; }
+    const std::string& path() const { return folder_.path(); }
 
   private:
-    std::string path_;
-    FolderClaim claim_;
+    ClaimedFolder folder_;
 };
 
 /// Removes the TemporaryFolders in `parent` that killed processes of this user have left.

@@ -7,10 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <sys/wait.h>
 #include <system_error>
+#include <unistd.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/claimed_folder.hpp"
 #include "base/files.hpp"
 #include "base/move_name.hpp"
 #include "support/temporary_folder.hpp"
@@ -34,6 +38,23 @@ class Fault {
   private:
     const char* name_;
 };
+
+/// Whether a process was killed before its call of this number below the folder, as it made and removed a
+/// claimed folder there.
+bool dies_at(int call, const tests::TemporaryFolder& parent) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::setenv("FAULTY_DEATH", fmt::format("{}:{}/", call, parent.path().string()).c_str(), 1);
+        {
+            const ClaimedFolder folder(parent.path(), "of.", "mark");
+            write_bytes(std::filesystem::path(folder.path()) / "file", "");
+        }
+        ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFSIGNALED(status);
+}
 
 int entries(const tests::TemporaryFolder& folder) {
     return static_cast<int>(std::distance(std::filesystem::directory_iterator(folder.path()), {}));
@@ -72,6 +93,30 @@ TEST(FaultyFiles, NothingIsWrittenThroughALinkThatSomebodyMadeInTime) {
     EXPECT_THROW(make_new_file(folder / "g"), std::system_error);
     EXPECT_EQ(bytes_of(folder / "target"), "theirs");
     EXPECT_FALSE(std::filesystem::exists(folder / "f"));
+}
+
+TEST(FaultyFiles, NothingStaysOfAClaimedFolderWhereverItsProcessIsKilled) {
+    const tests::TemporaryFolder parent;
+    int call = 1;
+    for (; dies_at(call, parent); ++call) {
+        for (const auto& left : std::filesystem::directory_iterator(parent.path()))
+            EXPECT_TRUE(remove_if_abandoned(left.path(), "mark"))
+                << "killed at call " << call << ": " << left;
+        EXPECT_EQ(entries(parent), 0) << "killed at call " << call;
+    }
+    EXPECT_GT(call, 5);
+    EXPECT_EQ(entries(parent), 0);
+}
+
+// A launcher that ends removes what a worker is removing.
+TEST(FaultyFiles, AnAbandonedFolderGoesWhileOthersRemoveItToo) {
+    const tests::TemporaryFolder parent;
+    const auto abandoned = parent / "of.unclaimed.abcdef";
+    std::filesystem::create_directory(abandoned);
+    for (const char* file : {"a", "b", "c"}) write_bytes(abandoned / file, "");
+    const Fault fault("FAULTY_REMOVALS", parent);
+    EXPECT_TRUE(remove_if_abandoned(abandoned, "mark"));
+    EXPECT_EQ(entries(parent), 0);
 }
 
 }  // namespace

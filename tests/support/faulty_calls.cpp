@@ -3,12 +3,16 @@
 // Calls of the C library as they are on bad machines, for LD_PRELOAD or to link with:
 //   FAULTY_CLOCK=FILE         the clock of the day is so many seconds off as the file says, at any time anew
 //   FAULTY_LINKS=FOLDER       new files below the folder are somebody's links to FOLDER/target just before
-//   FAULTY_REMOVALS=FOLDER    what is renamed below the folder somebody has removed just before
+//   FAULTY_REMOVALS=FOLDER    what is renamed or removed below the folder somebody has removed just before
 //   FAULTY_RENAMES=FOLDER     renames below the folder happen, and then say ENOENT: NFS, a reply was lost
+//   FAULTY_DEATH=N:FOLDER     the process is killed before its Nth open, rename or removal below the folder
 //   FAULTY_SLOW=MS:FOLDER     opens, writes, syncs and renames below the folder take so long each
 // What the kernel is asked without the C library is as ever.
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -69,14 +73,31 @@ void wait_for_the_disk(int folder, const char* name = nullptr) {
     errno = error;
 }
 
-void before_a_rename(int folder, const char* name) {
+void die_in_time(int folder, const char* name) {
+    static std::atomic<long> calls{0};
+    const char* const wanted = std::getenv("FAULTY_DEATH");
+    const char* const colon = wanted == nullptr ? nullptr : std::strchr(wanted, ':');
+    if (colon == nullptr) return;
     const int error = errno;
-    if (is_below(whole_path(folder, name), std::getenv("FAULTY_REMOVALS")))
-        ::syscall(SYS_unlinkat, folder, name, 0);
+    if (is_below(whole_path(folder, name), colon + 1) && ++calls == std::strtol(wanted, nullptr, 10))
+        ::raise(SIGKILL);
     errno = error;
 }
 
+void remove_in_time(int folder, const char* name, int flags) {
+    const int error = errno;
+    if (is_below(whole_path(folder, name), std::getenv("FAULTY_REMOVALS")))
+        ::syscall(SYS_unlinkat, folder, name, flags);
+    errno = error;
+}
+
+void before_a_rename(int folder, const char* name) {
+    die_in_time(folder, name);
+    remove_in_time(folder, name, 0);
+}
+
 void before_an_open(int folder, const char* name, int flags) {
+    die_in_time(folder, name);
     const int error = errno;
     const char* const links = std::getenv("FAULTY_LINKS");
     if ((flags & O_CREAT) != 0 && is_below(whole_path(folder, name), links))
@@ -127,6 +148,19 @@ int renameat(int from_folder, const char* from, int to_folder, const char* to) n
     wait_for_the_disk(to_folder, to);
     before_a_rename(from_folder, from);
     return after_a_rename(real(from_folder, from, to_folder, to), whole_path(to_folder, to));
+}
+
+int unlinkat(int folder, const char* path, int flags) noexcept {
+    static auto* const real = next<int(int, const char*, int)>("unlinkat");
+    die_in_time(folder, path);
+    remove_in_time(folder, path, flags);
+    return real(folder, path, flags);
+}
+
+int remove(const char* path) noexcept {
+    static auto* const real = next<int(const char*)>("remove");
+    die_in_time(AT_FDCWD, path);
+    return real(path);
 }
 
 int fsync(int file) {

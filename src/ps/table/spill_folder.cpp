@@ -3,7 +3,6 @@
 #include "ps/table/spill_folder.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <system_error>
@@ -31,27 +30,22 @@ void remove_leftovers(const std::filesystem::path& parent) {
             remove_if_abandoned(entry.path(), owner_file);
 }
 
-}  // namespace
-
-SpillFolder::SpillFolder(const std::filesystem::path& parent) {
+ClaimedFolder new_folder_in(const std::filesystem::path& parent) {
     std::error_code error;
     std::filesystem::create_directories(parent, error);
     if (error) refuse(parent, error.value());
     remove_leftovers(parent);
-    auto pattern = (parent / fmt::format("{}{}-XXXXXX", prefix, ::getpid())).string();
-    if (::mkdtemp(pattern.data()) == nullptr) refuse(parent, errno);
-    path_ = pattern;
-    owner_ = FolderClaim(path_, owner_file);
-    if (!owner_.is_held()) {
-        const int reason = errno;
-        std::filesystem::remove_all(path_, error);
-        refuse(parent, reason);
+    try {
+        return {parent, fmt::format("{}{}-", prefix, ::getpid()), owner_file};
+    } catch (const std::system_error& failed) {
+        refuse(parent, failed.code().value());
     }
 }
 
-SpillFolder::~SpillFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+}  // namespace
+
+SpillFolder::SpillFolder(const std::filesystem::path& parent) : folder_(new_folder_in(parent)) {
+    if (const int error = folder_.claim_error()) refuse(parent, error);
 }
 
 }  // namespace dtrain::ps

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/folder_claim.hpp"
+#include "base/claimed_folder.hpp"
 
 namespace dtrain::ps {
 
@@ -15,15 +15,11 @@ class SpillFolder {
     /// @param parent created if it does not exist
     /// @throws UsageError naming it if it is not writable
     explicit SpillFolder(const std::filesystem::path& parent);
-    ~SpillFolder();
-    SpillFolder(const SpillFolder&) = delete;
-    SpillFolder& operator=(const SpillFolder&) = delete;
 
-    const std::filesystem::path& path() const { return path_; }
+    std::filesystem::path path() const { return folder_.path(); }
 
   private:
-    std::filesystem::path path_;
-    FolderClaim owner_;
+    ClaimedFolder folder_;
 };
 
 }  // namespace dtrain::ps
