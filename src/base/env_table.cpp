@@ -115,6 +115,8 @@ constexpr std::array open_mpi_rows{
     Row{"PMIX_HOSTNAME", read, "unknown", "Name that mpirun has for this node."},
     Row{"OMPI_MCA_ess_base_jobid", read, "no job id", "Name of the job in Open MPI 4.1."},
     Row{"OMPI_MCA_ess_singleton_isolated", written, "1 in a native job without a launcher", "Open MPI 4.1 starts no daemon for its one rank; the user's value is kept."},
+    Row{"OMPI_MCA_orte_create_session_dirs", written, "0 with it", "Without a daemon, all such jobs of a user on a node would have the same session folder; the user's value is kept."},
+    Row{"OMPI_MCA_sharedfp", written, "individual with it", "MPI-IO's shared file pointers need no session folder; the user's value is kept."},
     Row{"OMPI_MCA_orte_num_nodes", read, "unknown", "Nodes of the allocation in Open MPI 4.1, more than which the job cannot have."},
     Row{"OMPI_MCA_oob_tcp_if_include", written, "on machines with several networks", "Network of the nodes, such as 10.0.0.0/24, for the daemons of Open MPI 4.1; the user's value is kept."},
     Row{"OMPI_MCA_btl_tcp_if_include", written, "on machines with several networks", "The same for the ranks; the user's value is kept."},

@@ -31,9 +31,19 @@ bool must_hide_slurm_step(const cluster::Identity& announced, const Environment&
     return is_open_mpi && announced.size == 1 && is_step_without_pmix(announced, environment);
 }
 
-bool needs_no_daemon(const cluster::Identity& announced, const Environment& environment, bool is_open_mpi) {
-    return is_open_mpi && (announced.launcher == cluster::Launcher::none ||
-                           must_hide_slurm_step(announced, environment, is_open_mpi));
+std::vector<MpiVariable> variables_without_daemon(const cluster::Identity& announced,
+                                                  const Environment& environment, bool is_open_mpi) {
+    const std::string isolated = "OMPI_MCA_ess_singleton_isolated";
+    const bool is_alone = announced.launcher == cluster::Launcher::none ||
+                          must_hide_slurm_step(announced, environment, is_open_mpi);
+    if (!is_open_mpi || !is_alone || environment.has(isolated)) return {};
+    std::vector<MpiVariable> variables{
+        {isolated, "1"},
+        {"OMPI_MCA_orte_create_session_dirs", "0"},
+        // MPI-IO's other ways to share a file pointer take a session folder, or a file that is locked.
+        {"OMPI_MCA_sharedfp", "individual"}};
+    std::erase_if(variables, [&](const MpiVariable& each) { return environment.has(each.name); });
+    return variables;
 }
 
 std::optional<std::string> world_mismatch(const cluster::Identity& announced, int world_size,

@@ -39,7 +39,6 @@ constexpr bool is_open_mpi = true;
 #else
 constexpr bool is_open_mpi = false;
 #endif
-constexpr int keep_the_users = 0;  // for setenv
 
 /// Prints warnings to stderr, each on a line of its own, so that they do not mix with the status line on a
 /// terminal.
@@ -100,8 +99,8 @@ int run(const std::string& command, std::vector<std::string> arguments) {
     if (must_hide_slurm_step(announced, environment, is_open_mpi))
         for (const char* name : {"SLURM_NODELIST", "SLURM_STEP_NODELIST", "SLURM_STEP_ID", "SLURM_STEPID"})
             ::unsetenv(name);
-    if (needs_no_daemon(announced, environment, is_open_mpi))
-        ::setenv("OMPI_MCA_ess_singleton_isolated", "1", keep_the_users);
+    for (const auto& [name, value] : variables_without_daemon(announced, environment, is_open_mpi))
+        ::setenv(name.c_str(), value.c_str(), 1);
 
     bool is_said = false;
     try {

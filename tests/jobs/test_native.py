@@ -6,6 +6,7 @@ Oracles: the accuracy that any sound training of this network on this data reach
 global batches; an uninterrupted run, byte by byte; and for bad input the promise "one line, status 2, nothing
 written".
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -86,6 +87,20 @@ def test_without_a_launcher_no_daemon_is_left(native, tmp_path):
         found = processes_with(f"STARTED_BY={tmp_path.name}\0")
         child.kill()
     assert found == [child.pid]
+
+
+def test_without_a_launcher_jobs_have_nothing_in_common(native, tmp_path):
+    """Without its daemon, Open MPI 4.1 gives the same session folder to all of them: one job ended while another began, and
+    that did not find the folder it had just made. Oracle: a temporary folder in which it cannot be made, and what is there."""
+    session = tmp_path / "tmp" / f"ompi.{os.uname().nodename}.{os.geteuid()}"
+    session.mkdir(parents=True)
+    (session / "jf.0").write_text("a file")
+    config = write_job(tmp_path, epochs=1)
+    config.write_text(config.read_text() + 'format = "file"\ncollective = true\n')
+    result = run([native, config], tmp_path, TMPDIR=tmp_path / "tmp")
+    assert (result.returncode, result.stderr) == (0, ""), result.stderr
+    assert sorted(path.name for path in (tmp_path / "tmp").rglob("*")) == ["jf.0", session.name]
+    assert sorted(path.name for path in (tmp_path / "job").iterdir()) == ["epoch-000001.h5", "latest"]
 
 
 def test_more_ranks_than_cores(native, tmp_path):
