@@ -11,12 +11,9 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "base/files.hpp"
+#include "base/process_handle.hpp"
 #include "base/process_tree.hpp"
 
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
@@ -39,7 +36,7 @@ bool is_connected_tcp(int socket) {
 }  // namespace
 
 int limit_unanswered(pid_t process, std::chrono::milliseconds limit) {
-    const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    const auto handle = process_handle(process);
     if (!handle.valid()) return 0;
     const auto milliseconds = static_cast<unsigned>(limit.count());
     int limited = 0;

@@ -6,12 +6,11 @@
 #include <csignal>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
-#include "base/files.hpp"
+#include "base/process_handle.hpp"
 #include "base/process_tree.hpp"
 
 namespace dtrain::comm {
@@ -24,7 +23,7 @@ std::uint64_t own_pid_namespace() {
 
 /// A process whose first thread has ended looks like a zombie while others go on.
 bool has_running_threads(pid_t pid) {
-    const FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    const auto process = process_handle(pid);
     if (!process.valid()) return false;
     pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
     return ::poll(&ended, 1, 0) == 0;
