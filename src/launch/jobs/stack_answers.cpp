@@ -51,7 +51,10 @@ StackAnswers ask_for_stacks(const JobRecord& record, const JobView& view) {
     const auto deadline = Clock::now() + workers_limit;
     while (!out.complete && Clock::now() < deadline) {
         const auto line = client.read_line(std::chrono::ceil<milliseconds>(deadline - Clock::now()));
-        if (!line) break;
+        if (!line) {
+            out.launcher_ended = client.ended();
+            break;
+        }
         auto answer = read_json(*line, answer_line);
         if (!answer)
             throw Error(fmt::format("the launcher of {} answers with what are no stacks: {}", record.job,
@@ -70,10 +73,12 @@ bool report_silent_ranks(const JobView& view, const StackAnswers& answers, const
             silent.push_back(rank.rank);
     }
     if (silent.empty()) return false;
-    write_all(STDERR_FILENO,
-              fmt::format("dtrain-launch: {} did not tell where they are{}: {}\n",
-                          silent.size() == 1 ? "one rank" : fmt::format("{} ranks", silent.size()),
-                          answers.complete ? "" : " in time", fmt::join(silent, ",")));
+    const auto who = silent.size() == 1 ? "one rank did not tell where it is"
+                                        : fmt::format("{} ranks did not tell where they are", silent.size());
+    const auto* const why = answers.complete         ? ""
+                            : answers.launcher_ended ? ", as the launcher ended meanwhile"
+                                                     : " in time";
+    write_all(STDERR_FILENO, fmt::format("dtrain-launch: {}{}: {}\n", who, why, fmt::join(silent, ",")));
     return true;
 }
 

@@ -23,7 +23,8 @@ struct StackAnswer {
 
 struct StackAnswers {
     std::map<int, StackAnswer> of_ranks;
-    bool complete = false;  ///< every rank that runs has answered
+    bool complete = false;        ///< every rank that runs has answered
+    bool launcher_ended = false;  ///< before all had
 };
 
 /// Asks all ranks of a job through its launcher, which runs on this machine; the job goes on.

@@ -252,7 +252,7 @@ class Examination {
             report_.hints.emplace_back("its log says that it got SIGTERM: look for who sent it, and why");
         if (by == EndedBy::lost_connection)
             report_.hints.emplace_back(
-                "its log says that Open MPI lost a connection to another rank: look for a rank that ended "
+                "Open MPI says that it lost a connection to another rank: look for a rank that ended "
                 "or a network that failed");
     }
 

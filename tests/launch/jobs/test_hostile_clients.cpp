@@ -26,6 +26,7 @@
 #include "launch/jobs/control_client.hpp"
 #include "launch/jobs/control_socket.hpp"
 #include "launch/jobs/job_commands.hpp"
+#include "launch/jobs/stack_answers.hpp"
 #include "support/fuzz.hpp"
 #include "support/message_of.hpp"
 #include "support/resources_in_use.hpp"
@@ -251,6 +252,22 @@ TEST(HostileLauncher, WhatAreNoStacksIsSaidInOneLine) {
         EXPECT_TRUE(tests::is_helpful(message, {"the launcher of job"})) << rubbish;
         EXPECT_THAT(message, testing::HasSubstr("no stacks"));
     }
+}
+
+TEST(StackAnswers, OfALauncherThatEndsMeanwhile) {
+    const Launcher launcher(R"({"rank":0,"host":"a","file":"f","text":""})"
+                            "\n");
+    JobView view{.state = "running", .ranks = std::vector<RankView>(3)};
+    for (int rank = 0; rank < 3; ++rank) {
+        view.ranks[rank].rank = rank;
+        view.ranks[rank].state = "running";
+    }
+    const auto answers = ask_for_stacks(launcher.record(), view);
+    EXPECT_EQ(answers.of_ranks.size(), 1U);
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(report_silent_ranks(view, answers, cluster::RankList::all()));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "dtrain-launch: 2 ranks did not tell where they are, as the launcher ended meanwhile: 1,2\n");
 }
 
 }  // namespace
