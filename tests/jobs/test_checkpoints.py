@@ -262,9 +262,9 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, ranks)
                 subprocess.run(["rm", "-r", path], check=True)
         except subprocess.TimeoutExpired:
             shown = newest(tmp_path / "parts")
-            os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)
+            os.kill(chance.choice(natives(child.pid) or [child.pid]), signal.SIGKILL)
             kills += 1
-        out = printed_by(child, native)
+        out = printed_by(child)
         assert newest(tmp_path / "parts") >= shown, "an acknowledged checkpoint is gone"
         assert went_on_from(out) in (None, before or went_on_from(out))
         lines.update(table(out))

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import mpirun
 from example_programs import program_of
-from whole_jobs import BUILD, LAUNCH, NATIVE_JOB, ROOT, processes_with
+from whole_jobs import BUILD, LAUNCH, NATIVE_JOB, ROOT, is_native, processes_with
 
 SOON = 30  # seconds; who waits for an answer has 1800
 
@@ -145,10 +145,3 @@ def test_a_first_rank_that_does_not_come_to_mpis_start_is_named(job):
     assert report["cause"]["rank"] in (1, 2) and [end["rank"] for end in report["waited_for"]] == [0], err
     assert re.search(r"  error: MPI_Init number 1 waited 4.0 s for rank 0 \(has not come to it\)\n"
                      r"  it waited for rank 0 on \S+: local rank 0, pid \d+, ", err), err
-
-
-def is_native(pid):
-    try:
-        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "dtrain-native"
-    except OSError:
-        return False

@@ -16,7 +16,7 @@ import time
 import pytest
 
 from conftest import LAUNCH, ROOT, mpirun, processes_with
-from whole_jobs import NATIVE_JOB
+from whole_jobs import NATIVE_JOB, is_native
 
 
 def test_a_failed_job_starts_again_with_a_count_until_it_succeeds(job):
@@ -158,14 +158,7 @@ def contents(checkpoint):
 
 
 def native_ranks(job):
-    found = []
-    for pid in processes_with(job.mark):
-        try:
-            if os.readlink(f"/proc/{pid}/exe").endswith("dtrain-native"):
-                found.append(pid)
-        except OSError:
-            pass
-    return found
+    return [pid for pid in processes_with(job.mark) if is_native(pid)]
 
 
 def killed_once(job, when, *arguments):

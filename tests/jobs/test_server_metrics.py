@@ -149,7 +149,7 @@ def test_a_server_that_waits_uses_little_of_a_core(native, tmp_path, clicks):
         while not line.startswith("     1"):
             line = child.stdout.readline()
             assert line, child.communicate()
-        server, trainer = natives(native, child.pid)
+        server, trainer = natives(child.pid)
         os.kill(trainer, signal.SIGSTOP)
         time.sleep(1)
 

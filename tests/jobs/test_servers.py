@@ -706,9 +706,9 @@ def test_killed_at_any_moment_it_ends_as_if_undisturbed(native, tmp_path, clicks
                 in_a_save(tmp_path / "parts", 1)
                 time.sleep(chance.uniform(0, 0.01))
             shown = newest(tmp_path / "parts")
-            os.kill(chance.choice(natives(native, child.pid) or [child.pid]), signal.SIGKILL)
+            os.kill(chance.choice(natives(child.pid) or [child.pid]), signal.SIGKILL)
             kills += 1
-        out = printed_by(child, native)
+        out = printed_by(child)
         assert newest(tmp_path / "parts") >= shown, "an acknowledged checkpoint is gone"
         assert went_on_from(out) in (None, before or went_on_from(out))
     last = mpirun(4, [native, job, "--resume", "auto"], tmp_path)
@@ -824,7 +824,7 @@ def expect_a_hung_server_is_named(native, cwd, job, **variables):
     while not line.startswith("     1"):
         line = child.stdout.readline()
         assert line, child.communicate()
-    server = natives(native, child.pid)[0]
+    server = natives(child.pid)[0]
     os.kill(server, signal.SIGSTOP)
     try:
         _, err = child.communicate(timeout=40)

@@ -38,25 +38,33 @@ def epochs_trained(checkpoints):
     return max((int(path.name.split("-")[1].split(".")[0]) for path in checkpoints.glob("epoch-*")), default=0)
 
 
-def natives(native, session):
-    """Processes of a native job by the time at which they began: in the order of their ranks."""
+def is_native(pid):
+    """Whether this process is a rank of a native job."""
+    try:
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == "dtrain-native"
+    except OSError:
+        return False
+
+
+def natives(session):
+    """Ranks of a native job by the time at which they began: in the order of their ranks."""
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            if os.getsid(int(path.name)) == session and os.readlink(path / "exe") == str(native.resolve()):
+            if os.getsid(int(path.name)) == session and is_native(path.name):
                 found.append(int(path.name))
         except OSError:
             pass
     return sorted(found)
 
 
-def printed_by(child, native):
+def printed_by(child):
     """What a job said whose ranks are killed at any moment. mpirun of Open MPI 4.1 may itself hang, without any rank,
     when one is killed while it connects; it is ended then."""
     try:
         return child.communicate(timeout=40)[0]
     except subprocess.TimeoutExpired:
-        assert not natives(native, child.pid)
+        assert not natives(child.pid)
         child.kill()
         return child.communicate(timeout=10)[0]
 
