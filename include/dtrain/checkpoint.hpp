@@ -96,20 +96,24 @@ class CheckpointFolder {
     /// The path of the checkpoint with this header, whether or not it exists.
     std::filesystem::path path(const CheckpointHeader& header, CheckpointFormat format) const;
 
-    /// All checkpoints, oldest first.
+    /// All checkpoints, oldest first; none if there is no such folder.
+    /// @throws Error naming the folder if it cannot be read
     std::vector<std::filesystem::path> all() const;
 
     /// The checkpoint that "latest" names, if it exists.
     std::optional<std::filesystem::path> latest() const;
 
     /// latest(); without it the checkpoint with the highest epoch and step; or nothing.
+    /// @throws Error as all()
     std::optional<std::filesystem::path> newest() const;
 
     /// newest() followed by all others, newest first: the order in which to try them if some are damaged.
+    /// @throws Error as all()
     std::vector<std::filesystem::path> candidates() const;
 
     /// Those of candidates() that were published under this identifier; none without an identifier, or once
     /// another job has published here.
+    /// @throws Error as all(), or naming ".dtrain-run"
     std::vector<std::filesystem::path> own() const;
 
     /// Saves as path(checkpoint, format), then calls publish().

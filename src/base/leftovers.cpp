@@ -22,6 +22,7 @@
 
 #include "base/files.hpp"
 #include "base/host.hpp"
+#include "base/paths_in.hpp"
 #include "base/process_tree.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
@@ -42,13 +43,6 @@ constexpr std::chrono::milliseconds time_to_open{50};
 bool is_own(const fs::path& path, mode_t kind) {
     struct stat info {};
     return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind && info.st_uid == ::geteuid();
-}
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-    std::vector<fs::path> out;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) out.push_back(entry.path());
-    return out;
 }
 
 /// A session folder of mpirun is named after its process. A process that was started after the folder's last
@@ -109,7 +103,7 @@ bool is_of_host(std::string_view name, std::string_view begin, const std::string
 
 /// The folders in which mpirun 4.1 has this user's sessions on this host.
 std::vector<fs::path> session_folders(const LeftoverFolders& of) {
-    auto folders = entries_of(of.temporary);
+    auto folders = paths_in(of.temporary);
     std::erase_if(folders, [&](const fs::path& folder) {
         return !is_of_host(folder.filename().string(), "ompi", of.host, "") || !is_own(folder, S_IFDIR);
     });
@@ -118,7 +112,7 @@ std::vector<fs::path> session_folders(const LeftoverFolders& of) {
 
 /// The sessions of mpirun 5.0 and its daemons, of this user on this host.
 std::vector<fs::path> sessions_of_prrte(const LeftoverFolders& of) {
-    auto folders = entries_of(of.temporary);
+    auto folders = paths_in(of.temporary);
     std::erase_if(folders, [&](const fs::path& folder) {
         const auto name = folder.filename().string();
         const auto pid = process_of_session(name);
@@ -140,7 +134,7 @@ int remove_sessions(const LeftoverFolders& of) {
     int removed = 0;
     for (const auto& top : session_folders(of)) {
         const int removed_before = removed;
-        for (const auto& session : entries_of(top)) {
+        for (const auto& session : paths_in(top)) {
             if (is_own(session, S_IFDIR) && remove_dead_session(session)) ++removed;
         }
         if (removed > removed_before) ::rmdir(top.c_str());  // succeeds if it is empty; mpirun does the same
@@ -155,7 +149,7 @@ bool is_dead_shared_memory(const fs::path& file) {
 }
 
 int remove_shared_memory(const fs::path& folder) {
-    auto files = entries_of(folder);
+    auto files = paths_in(folder);
     std::erase_if(files, [](const fs::path& file) { return !is_dead_shared_memory(file); });
     if (files.empty()) return 0;
     // A process that is creating a file has its name shortly before the kernel counts the file as open.

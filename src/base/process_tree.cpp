@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/files.hpp"
+#include "base/paths_in.hpp"
 #include "base/text.hpp"
 
 namespace dtrain {
@@ -18,10 +19,8 @@ namespace {
 /// end meanwhile.
 std::vector<int> numbers_in(const std::string& folder) {
     std::vector<int> out;
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-         entry.increment(error))
-        if (const auto number = parse_int(entry->path().filename().string())) out.push_back(*number);
+    for (const auto& path : paths_in(folder))
+        if (const auto number = parse_int(path.filename().string())) out.push_back(*number);
     return out;
 }
 

@@ -13,6 +13,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/paths_in.hpp"
+
 namespace dtrain {
 namespace {
 
@@ -64,9 +66,8 @@ TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) : folder_(
 
 int remove_abandoned_folders(const std::filesystem::path& parent) {
     int removed = 0;
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(parent, ignored))
-        if (remove_abandoned_folder(entry.path())) ++removed;
+    for (const auto& path : paths_in(parent))
+        if (remove_abandoned_folder(path)) ++removed;
     return removed;
 }
 

@@ -71,13 +71,25 @@ Restored restore_or_keep(const Communicator& communicator, const std::vector<std
         communicator, files, job, arrays, [&] { arrays.set_to(before); }, warn, reader);
 }
 
+std::vector<std::filesystem::path> candidates_together(const Communicator& communicator,
+                                                       const CheckpointFolder& folder) {
+    std::vector<std::filesystem::path> found;
+    std::optional<std::string> unreadable;
+    try {
+        if (communicator.rank() == 0) found = folder.candidates();
+    } catch (const Error& error) {
+        unreadable = error.what();
+    }
+    throw_together<Error>(communicator, unreadable);
+    return found;
+}
+
 std::optional<Restored> restore_newest(const Communicator& communicator, const CheckpointFolder& folder,
                                        const std::map<std::string, std::string>& job,
                                        const StoredArrays& arrays,
                                        const std::function<void(const std::string&)>& warn,
                                        const std::string& reader) {
-    std::vector<std::filesystem::path> found;
-    if (communicator.rank() == 0) found = folder.candidates();
+    const auto found = candidates_together(communicator, folder);
     if (communicator.max(static_cast<std::int64_t>(found.size())) == 0) return std::nullopt;
     const auto report = [&](const std::string& damaged) {
         if (warn) warn(damaged);

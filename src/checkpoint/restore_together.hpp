@@ -33,7 +33,14 @@ Restored restore_or_keep(const Communicator& communicator, const std::vector<std
                          const std::map<std::string, std::string>& job, const StoredArrays& arrays,
                          const std::function<void(const std::string&)>& warn, const std::string& reader);
 
-/// The same for the newest readable checkpoint of a folder; the first rank's folder is used.
+/// The checkpoints to try, on the first rank, whose folder is read; none on the others. Collective.
+/// @throws Error on all ranks if the first one cannot read its folder
+std::vector<std::filesystem::path> candidates_together(const Communicator& communicator,
+                                                       const CheckpointFolder& folder);
+
+/// The same as restore_or_keep() for the newest readable checkpoint of a folder; the first rank's folder is
+/// used.
+/// @throws Error as candidates_together()
 /// @param warn may be empty @return nothing if there is none; the arrays are then unchanged
 std::optional<Restored> restore_newest(const Communicator& communicator, const CheckpointFolder& folder,
                                        const std::map<std::string, std::string>& job,

@@ -16,6 +16,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/paths_in.hpp"
 #include "base/random_id.hpp"
 #include "base/unfinished_file.hpp"
 #include "data/click_stream.hpp"
@@ -157,10 +158,10 @@ class CacheLock {
 /// Removes files left behind by killed processes.
 void remove_unfinished(const std::filesystem::path& of) {
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(of.parent_path(), ignored)) {
-        const auto name = entry.path().filename().string();
+    for (const auto& path : paths_in(of.parent_path())) {
+        const auto name = path.filename().string();
         if (name.starts_with(of.filename().string() + ".") && name.ends_with(unfinished_suffix))
-            std::filesystem::remove(entry.path(), ignored);
+            std::filesystem::remove(path, ignored);
     }
 }
 

@@ -64,8 +64,8 @@ void Learner::load(const std::filesystem::path& file) {
 std::optional<std::filesystem::path> Learner::load_newest(
     const std::filesystem::path& folder, const std::function<void(const std::string&)>& warn) {
     if (servers_) {
-        std::vector<std::filesystem::path> candidates;
-        if (options_.communicator.rank() == 0) candidates = CheckpointFolder(folder).candidates();
+        const auto candidates =
+            checkpoint::candidates_together(options_.communicator, CheckpointFolder(folder));
         const auto restored = servers_->load(candidates, [&](const std::string& damaged) {
             if (warn) warn(damaged);
         });

@@ -16,6 +16,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/paths_in.hpp"
 #include "base/text.hpp"
 #include "checkpoint/state_checkpoint.hpp"
 #include "model/server_checkpointer.hpp"
@@ -64,9 +65,7 @@ Listed listed(const std::filesystem::path& checkpoint) {
 std::uintmax_t bytes_of(const std::filesystem::path& checkpoint) {
     if (!std::filesystem::is_directory(checkpoint)) return size_or_zero(checkpoint);
     std::uintmax_t bytes = 0;
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(checkpoint, none))
-        bytes += size_or_zero(entry.path());
+    for (const auto& path : paths_in(checkpoint)) bytes += size_or_zero(path);
     return bytes;
 }
 

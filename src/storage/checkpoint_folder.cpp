@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: dtrain contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <compare>
 #include <iterator>
 #include <set>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +15,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/files.hpp"
+#include "base/paths_in.hpp"
 #include "base/regular_file.hpp"
 #include "base/text.hpp"
 
@@ -24,6 +27,7 @@ constexpr std::string_view step_mark = "-step-";
 constexpr std::string_view file_suffix = ".h5";
 constexpr const char* latest_name = "latest";
 constexpr const char* run_name = ".dtrain-run";
+constexpr std::uintmax_t max_small_file = 16 << 20;
 
 struct Moment {
     std::int64_t epoch = 0;
@@ -47,12 +51,11 @@ std::optional<Moment> moment_of(const std::filesystem::path& path) {
     return Moment{*epoch, *step};
 }
 
-/// The checkpoints of a folder in chronological order; empty if there is no such folder.
-std::multimap<Moment, std::filesystem::path> checkpoints_in(const std::filesystem::path& folder) {
+/// Those that are checkpoints, in chronological order.
+std::multimap<Moment, std::filesystem::path> checkpoints_of(const std::vector<std::filesystem::path>& paths) {
     std::multimap<Moment, std::filesystem::path> found;
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, none))
-        if (const auto moment = moment_of(entry.path())) found.emplace(*moment, entry.path());
+    for (const auto& path : paths)
+        if (const auto moment = moment_of(path)) found.emplace(*moment, path);
     return found;
 }
 
@@ -63,11 +66,15 @@ bool is_unfinished(const std::string& name) {
     return false;
 }
 
+bool is_not_ours(const std::filesystem::path& file) {
+    return ::access(file.c_str(), R_OK) != 0 && (errno == ENOENT || errno == EACCES);
+}
+
 /// Nothing if it cannot be read.
-std::optional<std::string> small_file(const std::filesystem::path& file) {
-    constexpr std::uintmax_t max = 16 << 20;
+std::optional<std::filesystem::path> name_in(const std::filesystem::path& file) {
     try {
-        return read_regular_file(file, Links::followed, max);
+        const auto content = read_regular_file(file, Links::followed, max_small_file);
+        return std::filesystem::path(trimmed(content)).filename();
     } catch (const UnreadableFile&) {
         return std::nullopt;
     }
@@ -92,14 +99,14 @@ std::filesystem::path CheckpointFolder::path(const CheckpointHeader& header, Che
 
 std::vector<std::filesystem::path> CheckpointFolder::all() const {
     std::vector<std::filesystem::path> out;
-    for (const auto& [moment, path] : checkpoints_in(folder_)) out.push_back(path);
+    for (const auto& [moment, path] : checkpoints_of(all_paths_in(folder_))) out.push_back(path);
     return out;
 }
 
 std::optional<std::filesystem::path> CheckpointFolder::latest() const {
-    const auto content = small_file(folder_ / latest_name);
-    if (!content) return std::nullopt;
-    auto named = folder_ / std::filesystem::path(trimmed(*content)).filename();
+    const auto name = name_in(folder_ / latest_name);
+    if (!name) return std::nullopt;
+    auto named = folder_ / *name;
     if (!moment_of(named) || !std::filesystem::exists(named)) return std::nullopt;
     return named;
 }
@@ -127,9 +134,9 @@ std::vector<std::filesystem::path> CheckpointFolder::own() const {
 }
 
 std::set<std::string> CheckpointFolder::published() const {
-    const auto content = run_.empty() ? std::nullopt : small_file(folder_ / run_name);
-    if (!content) return {};
-    const auto lines = split(trimmed(*content), '\n');
+    const auto file = folder_ / run_name;
+    if (run_.empty() || is_not_ours(file)) return {};
+    const auto lines = split(trimmed(read_regular_file(file, Links::followed, max_small_file)), '\n');
     if (lines.front() != run_) return {};
     return {lines.begin() + 1, lines.end()};
 }
@@ -165,12 +172,12 @@ void CheckpointFolder::publish(const std::filesystem::path& path, int keep, cons
     write_run(path.filename().string());
     replace(folder_ / latest_name, path.filename().string() + "\n");
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored))
-        if (is_unfinished(entry.path().filename().string()))
-            std::filesystem::remove_all(entry.path(), ignored);
+    const auto all = paths_in(folder_);
+    for (const auto& each : all)
+        if (is_unfinished(each.filename().string())) std::filesystem::remove_all(each, ignored);
     std::vector<std::filesystem::path> old;
     std::set<std::string> needed;
-    const auto found = checkpoints_in(folder_);
+    const auto found = checkpoints_of(all);
     // Later ones belong to an earlier run in the same folder; this run will replace them.
     const auto moment = moment_of(path);
     auto behind = moment ? found.upper_bound(*moment) : found.end();

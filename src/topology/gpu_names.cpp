@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/paths_in.hpp"
 #include "base/text.hpp"
 #include "topology/nvml.hpp"
 
@@ -54,10 +55,9 @@ bool is_denied(int minor, const fs::path& root, bool any_device_file) {
 }
 
 bool has_mig_partitions(const fs::path& root) {
-    std::error_code ignored;
-    for (const auto& gpu : fs::directory_iterator(root / "proc/driver/nvidia/capabilities", ignored))
-        for (const auto& entry : fs::directory_iterator(gpu.path() / "mig", ignored))
-            if (entry.path().filename().string().starts_with("gi")) return true;
+    for (const auto& gpu : paths_in(root / "proc/driver/nvidia/capabilities"))
+        for (const auto& path : paths_in(gpu / "mig"))
+            if (path.filename().string().starts_with("gi")) return true;
     return false;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/paths_in.hpp"
 #include "base/small_file.hpp"
 #include "base/text.hpp"
 
@@ -53,12 +54,11 @@ std::vector<PciAddress> addresses_in(const fs::path& device) {
 
 /// Adds the adapters of a class of devices; false if one has to be classified.
 bool add_adapters(const fs::path& sys, std::string_view device_class, std::vector<NetworkAdapter>& adapters) {
-    std::error_code none_of_the_class;
-    for (const auto& entry : fs::directory_iterator(sys / "class" / device_class, none_of_the_class)) {
-        const auto addresses = addresses_in(fs::canonical(entry.path()));
+    for (const auto& path : paths_in(sys / "class" / device_class)) {
+        const auto addresses = addresses_in(fs::canonical(path));
         if (addresses.empty()) continue;
         NetworkAdapter adapter{
-            .name = entry.path().filename(), .pci = addresses.back(), .rdma = device_class != "net"};
+            .name = path.filename(), .pci = addresses.back(), .rdma = device_class != "net"};
         if (addresses.size() > 1) adapter.root_port = addresses.front();
         const auto type = trimmed_content(sys / "bus/pci/devices" / adapter.pci.to_string() / "class");
         if (!type.starts_with(network_controller)) return false;

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/files.hpp"
+#include "base/paths_in.hpp"
 #include "base/process_tree.hpp"
 #include "base/text.hpp"
 #include "trace/recent_operations.hpp"
@@ -175,9 +176,7 @@ bool runs(int pid) {
 
 std::vector<fs::path> log_files(const fs::path& folder, bool of_running) {
     std::vector<fs::path> files;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        const auto& path = entry.path();
+    for (const auto& path : paths_in(folder)) {
         if (path.extension() != operation_log_suffix) continue;
         const auto stem = path.stem().string();
         const auto pid = parse_int(stem.substr(0, stem.find('-')));

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "base/paths_in.hpp"
 #include "base/text.hpp"
 #include "worker/held_process.hpp"
 
@@ -39,13 +40,12 @@ struct TorchSocket {
 
 std::vector<TorchSocket> torch_sockets(const fs::path& operations) {
     std::vector<TorchSocket> sockets;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(operations, error)) {
-        if (entry.path().extension() != suffix) continue;
-        const auto numbers = split(entry.path().stem().string(), '-');
+    for (const auto& path : paths_in(operations)) {
+        if (path.extension() != suffix) continue;
+        const auto numbers = split(path.stem().string(), '-');
         const auto pid = parse_int(numbers.front());
         const auto thread = parse_int(numbers.back());
-        if (pid && thread && numbers.size() == 2) sockets.push_back({*pid, *thread, entry.path()});
+        if (pid && thread && numbers.size() == 2) sockets.push_back({*pid, *thread, path});
     }
     return sockets;
 }

@@ -13,6 +13,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/state_checkpoints.hpp>
 
+#include "checkpoint/restore_together.hpp"
 #include "small_state.hpp"
 #include "support/message_of.hpp"
 #include "support/shared_folder.hpp"
@@ -27,6 +28,7 @@ using tests::small_state;
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 const std::map<std::string, std::string> saved_job = {{"network", "3-5-2"}};
 
@@ -112,6 +114,14 @@ TEST_P(Ways, KeepTheLast) {
     EXPECT_THAT(CheckpointFolder(folder.path()).candidates(),
                 ElementsAre(checkpoints.last().value(),
                             CheckpointFolder(folder.path()).path({.epoch = 2}, options.format)));
+}
+
+TEST(CandidatesTogether, OfAFolderThatTheFirstRankCannotRead) {
+    const SharedFolder folder;
+    const auto loop = folder.path() / "loop";
+    if (test_world().rank() == 0) std::filesystem::create_symlink(loop, loop);
+    EXPECT_THAT([&] { checkpoint::candidates_together(test_world(), CheckpointFolder(loop)); },
+                ThrowsMessage<Error>(HasSubstr("cannot read " + loop.string())));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Ways,

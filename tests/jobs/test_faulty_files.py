@@ -1,11 +1,12 @@
 # SPDX-FileCopyrightText: dtrain contributors
 # SPDX-License-Identifier: Apache-2.0
-"""File systems that are slow, read-only, or lose the replies to renames (as NFS may: the client asks again and is told that
-the old name is not there). Calls of the C library are replaced, see tests/support/faulty_calls.cpp; a read-only one is a
-mount of the test's own.
+"""File systems that are slow, read-only, cannot list a folder, or lose the replies to renames (as NFS may: the client asks
+again and is told that the old name is not there). Calls of the C library are replaced, see tests/support/faulty_calls.cpp; a
+read-only one is a mount of the test's own.
 
 Oracle: the same job without the fault: its status, its output, its files; and no temporary file is left. Where nothing can
-be written: one line that names the file and the kernel's word, status 2, before a rank is started."""
+be written, or checkpoints cannot be looked for: one line that names the file and the kernel's word, status 2, before a rank
+is started."""
 import json
 
 import pytest
@@ -50,6 +51,21 @@ def test_checkpoints_that_are_gone_on_from(job, faulty, form):
     assert temporary_files(job.folder) == []
     listing = job.run(WORKER, "--inspect", "saved").stdout
     assert listing.count("intact") == 3, listing
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_job_does_not_begin_anew_where_its_checkpoints_cannot_be_listed(job, ranks):
+    text = NATIVE_JOB.format(name="saved", epochs=1, optimizer="adam", digits=ROOT / "examples/digits.h5", hidden=8, every=1)
+    (job.folder / "job.toml").write_text(text)
+    start = ["mpirun", "-np", ranks] if ranks > 1 else []
+    assert job.run(WORKER, "job.toml").returncode == 0
+    (job.folder / "saved/latest").unlink()
+    before = sorted(path.name for path in (job.folder / "saved").rglob("*"))
+    fault = {"LD_PRELOAD": BUILD / "tests/support/libfaulty_calls.so", "FAULTY_FOLDERS": job.folder / "saved"}
+    done = job.run(*start, WORKER, "job.toml", "--resume", "auto", env=fault)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("cannot read saved: Input/output error") == 1, done.stderr
+    assert sorted(path.name for path in (job.folder / "saved").rglob("*")) == before
 
 
 def test_a_read_only_folder_is_named_before_anything_starts(job):

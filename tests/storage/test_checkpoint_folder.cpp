@@ -17,6 +17,8 @@ namespace dtrain {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
 using tests::sample_checkpoint;
 using tests::TemporaryFolder;
@@ -137,6 +139,19 @@ TEST_P(Folder, WithoutTheNameOfTheLatest) {
     save(102, 1);
     EXPECT_THAT(names(),
                 UnorderedElementsAre(name("epoch-000102"), "latest", "epoch-000200.h5.tmp.77", "notes.h5"));
+}
+
+TEST(CheckpointFolders, ThatCannotBeReadAreNotEmpty) {
+    const TemporaryFolder folder;
+    const auto loop = folder / "loop";
+    std::filesystem::create_symlink(loop, loop);
+    const auto names_it = ThrowsMessage<Error>(HasSubstr("cannot read " + loop.string()));
+    EXPECT_THAT([&] { CheckpointFolder(loop).all(); }, names_it);
+    EXPECT_THAT([&] { CheckpointFolder(loop).candidates(); }, names_it);
+    EXPECT_THAT([&] { CheckpointFolder(loop, "run").own(); }, names_it);
+    std::filesystem::create_directory(folder / ".dtrain-run");
+    EXPECT_THAT([&] { CheckpointFolder(folder.path(), "run").own(); },
+                ThrowsMessage<Error>(HasSubstr("/.dtrain-run: it is a folder")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, Folder,

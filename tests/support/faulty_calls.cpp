@@ -5,6 +5,7 @@
 //   FAULTY_LINKS=FOLDER       new files below the folder are somebody's links to FOLDER/target just before
 //   FAULTY_REMOVALS=FOLDER    what is renamed or removed below the folder somebody has removed just before
 //   FAULTY_RENAMES=FOLDER     renames below the folder happen, and then say ENOENT: NFS, a reply was lost
+//   FAULTY_FOLDERS=FOLDER     folders below the folder cannot be listed: EIO
 //   FAULTY_DEATH=N:FOLDER     the process is killed before its Nth open, rename or removal below the folder
 //   FAULTY_SLOW=MS:FOLDER     opens, writes, syncs and renames below the folder take so long each
 // What the kernel is asked without the C library is as ever.
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <string>
@@ -57,6 +59,12 @@ std::string whole_path(int folder, const char* name) {
 
 bool is_below(const std::string& path, const char* folder) {
     return folder != nullptr && path.compare(0, std::strlen(folder), folder) == 0;
+}
+
+bool is_readable(const std::string& path) {
+    if (!is_below(path, std::getenv("FAULTY_FOLDERS"))) return true;
+    errno = EIO;
+    return false;
 }
 
 void wait_for_the_disk(int folder, const char* name = nullptr) {
@@ -155,6 +163,16 @@ int unlinkat(int folder, const char* path, int flags) noexcept {
     die_in_time(folder, path);
     remove_in_time(folder, path, flags);
     return real(folder, path, flags);
+}
+
+DIR* opendir(const char* path) {
+    static auto* const real = next<DIR*(const char*)>("opendir");
+    return is_readable(whole_path(AT_FDCWD, path)) ? real(path) : nullptr;
+}
+
+DIR* fdopendir(int folder) {
+    static auto* const real = next<DIR*(int)>("fdopendir");
+    return is_readable(whole_path(folder, nullptr)) ? real(folder) : nullptr;
 }
 
 int remove(const char* path) noexcept {

@@ -12,6 +12,7 @@
 
 #include "base/files.hpp"
 #include "base/json_text.hpp"
+#include "base/paths_in.hpp"
 #include "base/process_tree.hpp"
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
@@ -98,11 +99,9 @@ void write_record(const fs::path& folder, const JobRecord& record) {
 
 std::vector<JobRecord> read_records(const fs::path& folder) {
     std::vector<JobRecord> records;
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none)) {
-        if (entry.path().extension() != extension || !is_own_file(entry.path())) continue;
-        if (auto record = parse_record(read_file(entry.path()).value_or("")))
-            records.push_back(std::move(*record));
+    for (const auto& path : paths_in(folder)) {
+        if (path.extension() != extension || !is_own_file(path)) continue;
+        if (auto record = parse_record(read_file(path).value_or(""))) records.push_back(std::move(*record));
     }
     std::sort(records.begin(), records.end(), [](const JobRecord& a, const JobRecord& b) {
         return std::tie(a.begin_us, a.host, a.pid) < std::tie(b.begin_us, b.host, b.pid);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/paths_in.hpp"
 #include "base/text.hpp"
 #include "ps/store/options_json.hpp"
 #include "ps/store/table_header.hpp"
@@ -20,10 +21,8 @@ namespace {
 using Rows = std::vector<std::vector<std::string>>;
 
 std::vector<std::filesystem::path> table_files(const std::filesystem::path& folder) {
-    std::vector<std::filesystem::path> files;
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, none))
-        if (entry.path().extension() == ".rows") files.push_back(entry.path());
+    auto files = paths_in(folder);
+    std::erase_if(files, [](const auto& path) { return path.extension() != ".rows"; });
     std::ranges::sort(files);
     return files;
 }

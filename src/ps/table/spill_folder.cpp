@@ -12,6 +12,8 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/paths_in.hpp"
+
 namespace dtrain::ps {
 namespace {
 
@@ -24,10 +26,8 @@ constexpr const char* owner_file = "owner";
 }
 
 void remove_leftovers(const std::filesystem::path& parent) {
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(parent, ignored))
-        if (entry.path().filename().string().starts_with(prefix))
-            remove_if_abandoned(entry.path(), owner_file);
+    for (const auto& path : paths_in(parent))
+        if (path.filename().string().starts_with(prefix)) remove_if_abandoned(path, owner_file);
 }
 
 ClaimedFolder new_folder_in(const std::filesystem::path& parent) {
