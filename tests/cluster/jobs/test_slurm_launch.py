@@ -111,10 +111,15 @@ def test_srun_outside_of_an_allocation_is_refused(job):
     assert done.returncode == 2 and "sbatch or salloc" in done.stderr
 
 
+def ranks_that_are_up(job):
+    """As the launcher on the control node knows them."""
+    return [each["up"] for each in json.loads(job.cluster.control.run(LAUNCH, "status", "--json", cwd=job.folder).stdout)]
+
+
 def test_a_cut_cable_is_named_and_leaves_nothing(job):
-    job.script("wait.py", "import time\nopen('up', 'w').close()\ntime.sleep(1000)")
+    job.script("wait.py", "import time\ntime.sleep(1000)")
     child = job.cluster.control.start("salloc", "--quiet", "-N2", LAUNCH, "--quiet", "--grace", 1, "wait.py", cwd=job.folder)
-    job.cluster.wait_until((job.folder / "up").exists, "rank 0")
+    job.cluster.wait_until(lambda: ranks_that_are_up(job) == [2], "both ranks")  # of one that starts only Slurm knows that it is lost
     job.cluster[2].cut()
     out, err = child.communicate(timeout=180)  # 40 on an idle machine: Slurm waits for the node
     assert child.returncode != 0 and "node node2 was lost" in err, err
