@@ -3,7 +3,6 @@
 #include "base/claimed_folder.hpp"
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/file.h>

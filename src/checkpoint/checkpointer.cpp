@@ -15,6 +15,7 @@
 
 #include "base/files.hpp"
 #include "checkpoint/collective_file.hpp"
+#include "checkpoint/error_of.hpp"
 #include "checkpoint/state_checkpoint.hpp"
 #include "storage/checkpoint_directory.hpp"
 
@@ -25,17 +26,6 @@ template <class Function>
 auto begun(const CheckpointOptions& options, Function function) {
     using Begun = Background<decltype(function())>;
     return options.async ? Begun::in_thread(std::move(function)) : Begun::at_once(std::move(function));
-}
-
-/// The message of the exception that `action` throws; nothing if it does not throw.
-template <class Action>
-std::optional<std::string> error_of(const Action& action) {
-    try {
-        action();
-    } catch (const std::exception& failed) {
-        return failed.what();
-    }
-    return std::nullopt;
 }
 
 /// @throws Error naming the path if the system refuses

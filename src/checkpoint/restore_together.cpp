@@ -12,6 +12,7 @@
 #include <dtrain/error.hpp>
 
 #include "base/json_text.hpp"
+#include "checkpoint/error_of.hpp"
 #include "storage/checkpoint_index.hpp"
 #include "storage/index_json.hpp"
 
@@ -74,13 +75,9 @@ Restored restore_or_keep(const Communicator& communicator, const std::vector<std
 std::vector<std::filesystem::path> candidates_together(const Communicator& communicator,
                                                        const CheckpointFolder& folder) {
     std::vector<std::filesystem::path> found;
-    std::optional<std::string> unreadable;
-    try {
-        if (communicator.rank() == 0) found = folder.candidates();
-    } catch (const Error& error) {
-        unreadable = error.what();
-    }
-    throw_together<Error>(communicator, unreadable);
+    throw_together<Error>(communicator, error_of([&] {
+                              if (communicator.rank() == 0) found = folder.candidates();
+                          }));
     return found;
 }
 

@@ -10,6 +10,7 @@
 #include <dtrain/error.hpp>
 #include <dtrain/state_checkpoints.hpp>
 
+#include "checkpoint/error_of.hpp"
 #include "checkpoint/state_checkpoint.hpp"
 #include "ps/job/server_manifest.hpp"
 #include "storage/checkpoint_directory.hpp"
@@ -41,15 +42,9 @@ ServerCheckpointer::ServerCheckpointer(ServerCheckpointSettings settings, const 
 
 template <class Action>
 void ServerCheckpointer::by_the_first(const Action& action) const {
-    std::optional<std::string> error;
-    if (trainers_.rank() == 0) {
-        try {
-            action();
-        } catch (const std::exception& failed) {
-            error = failed.what();
-        }
-    }
-    throw_together<Error>(trainers_, error);
+    throw_together<Error>(trainers_, checkpoint::error_of([&] {
+                              if (trainers_.rank() == 0) action();
+                          }));
 }
 
 template <class Action>
@@ -108,12 +103,9 @@ bool ServerCheckpointer::part_is_written() const {
 
 void ServerCheckpointer::commit() {
     if (!std::exchange(in_progress_, false)) return;
-    std::optional<std::string> error;
-    try {
+    const auto error = checkpoint::error_of([&] {
         if (rows_part_.valid()) rows_part_.get();
-    } catch (const std::exception& failed) {
-        error = failed.what();
-    }
+    });
     or_clean_up([&] {
         throw_together<Error>(trainers_, error);
         by_the_first([&] { complete(); });

@@ -6,7 +6,6 @@
 #include <ctime>
 #include <optional>
 #include <sys/stat.h>
-#include <system_error>
 #include <vector>
 
 #include <fmt/chrono.h>

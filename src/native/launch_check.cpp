@@ -31,18 +31,18 @@ bool must_hide_slurm_step(const cluster::Identity& announced, const Environment&
     return is_open_mpi && announced.size == 1 && is_step_without_pmix(announced, environment);
 }
 
-std::vector<MpiVariable> variables_without_daemon(const cluster::Identity& announced,
-                                                  const Environment& environment, bool is_open_mpi) {
-    const std::string isolated = "OMPI_MCA_ess_singleton_isolated";
+Environment variables_without_daemon(const cluster::Identity& announced, const Environment& environment,
+                                     bool is_open_mpi) {
+    constexpr const char* isolated = "OMPI_MCA_ess_singleton_isolated";
     const bool is_alone = announced.launcher == cluster::Launcher::none ||
                           must_hide_slurm_step(announced, environment, is_open_mpi);
     if (!is_open_mpi || !is_alone || environment.has(isolated)) return {};
-    std::vector<MpiVariable> variables{
+    Environment variables{
         {isolated, "1"},
         {"OMPI_MCA_orte_create_session_dirs", "0"},
         // MPI-IO's other ways to share a file pointer take a session folder, or a file that is locked.
         {"OMPI_MCA_sharedfp", "individual"}};
-    std::erase_if(variables, [&](const MpiVariable& each) { return environment.has(each.name); });
+    for (const auto& [name, value] : environment) variables.unset(name);
     return variables;
 }
 

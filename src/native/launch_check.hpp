@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <dtrain/cluster.hpp>
 #include <dtrain/environment.hpp>
@@ -21,18 +20,12 @@ std::optional<std::string> why_mpi_cannot_start(const cluster::Identity& announc
 bool must_hide_slurm_step(const cluster::Identity& announced, const Environment& environment,
                           bool is_open_mpi);
 
-struct MpiVariable {
-    std::string name;
-    std::string value;
-    friend bool operator==(const MpiVariable&, const MpiVariable&) = default;
-};
-
 /// For the environment of a process that no launcher serves, unless the user has set them; else none. Open
 /// MPI 4.1 would start a daemon then, for MPI_Comm_spawn, which no native job calls. That takes 0.1 s, and
 /// the daemon stays for ever where this process is killed meanwhile. Without the daemon it has no session
 /// folder either, as all processes of a user on a node would have the same. Pure.
-std::vector<MpiVariable> variables_without_daemon(const cluster::Identity& announced,
-                                                  const Environment& environment, bool is_open_mpi);
+Environment variables_without_daemon(const cluster::Identity& announced, const Environment& environment,
+                                     bool is_open_mpi);
 
 /// The issue, with the remedy, if MPI's world differs from the one that the launcher announced, else nothing.
 /// Otherwise every rank would train alone. Pure.

@@ -10,7 +10,6 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <system_error>
 
 #include "base/files.hpp"
 #include "base/paths_in.hpp"

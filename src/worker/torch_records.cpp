@@ -10,7 +10,6 @@
 #include <string>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>

@@ -67,13 +67,17 @@ bool is_readable(const std::string& path) {
     return false;
 }
 
-void wait_for_the_disk(int folder, const char* name = nullptr) {
-    const char* const wanted = std::getenv("FAULTY_SLOW");
+/// N of a variable "N:FOLDER" if this is below the folder; else 0.
+long number_for(const char* variable, int folder, const char* name) {
+    const char* const wanted = std::getenv(variable);
     const char* const colon = wanted == nullptr ? nullptr : std::strchr(wanted, ':');
-    if (colon == nullptr) return;
+    if (colon == nullptr || !is_below(whole_path(folder, name), colon + 1)) return 0;
+    return std::strtol(wanted, nullptr, 10);
+}
+
+void wait_for_the_disk(int folder, const char* name = nullptr) {
     const int error = errno;
-    if (is_below(whole_path(folder, name), colon + 1)) {
-        const long milliseconds = std::strtol(wanted, nullptr, 10);
+    if (const long milliseconds = number_for("FAULTY_SLOW", folder, name); milliseconds > 0) {
         timespec left{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
         while (::syscall(SYS_nanosleep, &left, &left) != 0 && errno == EINTR) {
         }
@@ -83,11 +87,8 @@ void wait_for_the_disk(int folder, const char* name = nullptr) {
 
 void die_in_time(int folder, const char* name) {
     static std::atomic<long> calls{0};
-    const char* const wanted = std::getenv("FAULTY_DEATH");
-    const char* const colon = wanted == nullptr ? nullptr : std::strchr(wanted, ':');
-    if (colon == nullptr) return;
     const int error = errno;
-    if (is_below(whole_path(folder, name), colon + 1) && ++calls == std::strtol(wanted, nullptr, 10))
+    if (const long last = number_for("FAULTY_DEATH", folder, name); last > 0 && ++calls == last)
         ::raise(SIGKILL);
     errno = error;
 }

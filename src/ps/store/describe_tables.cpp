@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
