@@ -305,6 +305,10 @@ int dtrain_spawn_join(dtrain_spawned ranks, double timeout, int* have_ended);
 /// @param data valid until dtrain_spawn_free()
 int dtrain_spawn_result(dtrain_spawned ranks, int rank, const void** data, size_t* bytes);
 
+/// A folder for files that ranks leave for the process that started them.
+/// @param path valid, and the folder there, until dtrain_spawn_free()
+int dtrain_spawn_folder(dtrain_spawned ranks, const char** path);
+
 /// Stops the ranks that are still running.
 int dtrain_spawn_free(dtrain_spawned ranks);
 
@@ -313,6 +317,10 @@ int dtrain_is_spawned(void);
 
 /// In a rank of dtrain_spawn(): the bytes that were passed to it. @param data valid until the process ends
 int dtrain_spawned_arguments(const void** data, size_t* bytes);
+
+/// In a rank of dtrain_spawn(): the folder that dtrain_spawn_folder() gives there. @param path valid until the
+/// process ends
+int dtrain_spawned_folder(const char** path);
 
 /// In a rank of dtrain_spawn(): what dtrain_spawn_result() gives there. A rank that ends without it failed.
 int dtrain_spawned_result(const void* data, size_t bytes);

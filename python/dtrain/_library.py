@@ -79,9 +79,11 @@ _FUNCTIONS = {
     "spawn": [POINTER(c_char_p), c_char_p, c_size_t, POINTER(SpawnOptions), POINTER(c_uint64), POINTER(c_int)],
     "spawn_join": [c_uint64, c_double, POINTER(c_int)],
     "spawn_result": [c_uint64, c_int, POINTER(c_void_p), POINTER(c_size_t)],
+    "spawn_folder": [c_uint64, POINTER(c_char_p)],
     "spawn_free": [c_uint64],
     "is_spawned": [],
     "spawned_arguments": [POINTER(c_void_p), POINTER(c_size_t)],
+    "spawned_folder": [POINTER(c_char_p)],
     "spawned_result": [c_char_p, c_size_t],
     "spawned_failure": [c_char_p, c_char_p],
 }

@@ -14,7 +14,6 @@ from ._library import SpawnOptions, library
 
 if TYPE_CHECKING:
     import pathlib
-    import tempfile
 
 # What only spawn() needs is imported there: it takes as long as the rest of `import dtrain`.
 # pylint: disable=import-outside-toplevel
@@ -25,9 +24,8 @@ _is_preparing = False
 class Spawned:
     """The ranks of a call of spawn(). They end with the process that started them."""
 
-    def __init__(self, handle: int, nprocs: int, folder: "tempfile.TemporaryDirectory[str]"):
+    def __init__(self, handle: int, nprocs: int):
         self._handle = handle
-        self._folder = folder
         self.nprocs = nprocs  #: number of ranks
 
     def join(self, timeout: Optional[float] = None) -> bool:
@@ -53,8 +51,10 @@ class Spawned:
         return bool(have_ended.value)
 
     def _file(self, rank: int, what: str) -> "pathlib.Path":
-        import pathlib
-        return pathlib.Path(self._folder.name) / f"{what}.{rank}"
+        folder = c_char_p()
+        if library().spawn_folder(self._handle, byref(folder)):
+            library().raise_last_error()
+        return _path_of(folder) / f"{what}.{rank}"
 
     def _with_traceback(self, error: SpawnError) -> SpawnError:
         try:
@@ -123,9 +123,7 @@ def spawn(function: Callable[..., Any], args: Sequence[Any] = (), nprocs: int = 
     if gpus is not None and not isinstance(gpus, str):
         gpus = ",".join(str(gpu) for gpu in gpus)
     import pickle
-    import tempfile
     from multiprocessing import spawn as preparation
-    folder = tempfile.TemporaryDirectory(prefix="dtrain-python-")
     try:
         call = pickle.dumps((function, tuple(args)))
     except Exception as error:
@@ -134,7 +132,7 @@ def spawn(function: Callable[..., Any], args: Sequence[Any] = (), nprocs: int = 
     prepared = preparation.get_preparation_data("dtrain.spawn")
     for name in ("authkey", "start_method"):  # of multiprocessing's own children
         prepared.pop(name, None)
-    data = pickle.dumps((prepared, folder.name, call))
+    data = pickle.dumps((prepared, call))
     program = [sys.executable, *_interpreter_options(), "-m", "dtrain._spawned"]
     command = (c_char_p * (len(program) + 1))(*[os.fsencode(word) for word in program], None)
     options = SpawnOptions(nprocs, os.fsencode(gpus or ""), backend.encode(), os.fsencode(log_dir or ""))
@@ -142,7 +140,7 @@ def spawn(function: Callable[..., Any], args: Sequence[Any] = (), nprocs: int = 
     sys.stdout.flush()
     if library().spawn(command, data, len(data), byref(options), byref(handle), byref(count)):
         library().raise_last_error()
-    ranks = Spawned(handle.value, count.value, folder)
+    ranks = Spawned(handle.value, count.value)
     if join:
         try:
             ranks.join()
@@ -150,6 +148,11 @@ def spawn(function: Callable[..., Any], args: Sequence[Any] = (), nprocs: int = 
             ranks.stop()
             raise
     return ranks
+
+
+def _path_of(text: c_char_p) -> "pathlib.Path":
+    import pathlib
+    return pathlib.Path(os.fsdecode(text.value or b""))
 
 
 def is_spawned() -> bool:
@@ -165,13 +168,12 @@ def _interpreter_options() -> List[str]:
 def run_as_rank() -> None:
     """The program of a rank."""
     global _is_preparing  # pylint: disable=global-statement
-    import pathlib
     import pickle
     from multiprocessing import spawn as preparation
     data, size = c_void_p(), c_size_t()
     if library().spawned_arguments(byref(data), byref(size)):
         library().raise_last_error()
-    prepared, folder, call = pickle.loads(string_at(data, size.value))
+    prepared, call = pickle.loads(string_at(data, size.value))
     try:
         _is_preparing = True
         preparation.prepare(prepared)
@@ -179,16 +181,20 @@ def run_as_rank() -> None:
         _is_preparing = False
         result = pickle.dumps(function(*args))
     except Exception as error:  # pylint: disable=broad-except
-        _leave(error, pathlib.Path(folder))
+        _leave(error)
         sys.exit(1)
     if library().spawned_result(result, len(result)):
         library().raise_last_error()
 
 
-def _leave(error: Exception, folder: "pathlib.Path") -> None:
+def _leave(error: Exception) -> None:
     """For the process that called spawn(): the failure is written last, as it reads the rest when that is there."""
     import pickle
     import traceback
+    path = c_char_p()
+    if library().spawned_folder(byref(path)):
+        library().raise_last_error()
+    folder = _path_of(path)
     rank = os.environ.get("PADDLE_TRAINER_ID", "0")
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     (folder / f"traceback.{rank}").write_text(text, encoding="utf-8")

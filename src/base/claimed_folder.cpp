@@ -61,6 +61,14 @@ bool remove_with_others(const fs::path& folder) {
     return !failed;
 }
 
+/// With another name first: wherever that ends, others know the rest.
+bool remove_whole(const fs::path& folder) {
+    const auto doomed = is_unclaimed(folder) ? folder : fs::path(unclaimed_name(folder));
+    std::error_code failed;
+    fs::rename(folder, doomed, failed);
+    return remove_with_others(failed ? folder : doomed);
+}
+
 }  // namespace
 
 ClaimedFolder::ClaimedFolder(const fs::path& parent, std::string_view begin, const std::string& mark) {
@@ -84,10 +92,7 @@ ClaimedFolder::ClaimedFolder(const fs::path& parent, std::string_view begin, con
 }
 
 ClaimedFolder::~ClaimedFolder() {
-    const auto doomed = unclaimed_name(path_);
-    std::error_code failed;
-    fs::rename(path_, doomed, failed);
-    remove_with_others(failed ? path_ : doomed);
+    remove_whole(path_);
 }
 
 bool remove_if_abandoned(const fs::path& folder, const std::string& mark) {
@@ -98,7 +103,7 @@ bool remove_if_abandoned(const fs::path& folder, const std::string& mark) {
     const bool has_no_mark = !claim.valid() && errno == ENOENT;
     const bool is_abandoned =
         claim.valid() ? ::flock(claim.get(), LOCK_EX | LOCK_NB) == 0 : has_no_mark && is_unclaimed(folder);
-    return is_abandoned && remove_with_others(folder);
+    return is_abandoned && remove_whole(folder);
 }
 
 }  // namespace dtrain

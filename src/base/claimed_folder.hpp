@@ -25,6 +25,9 @@ class ClaimedFolder {
 
     const std::string& path() const { return path_; }
 
+    /// A process that has it, too, keeps the folder after this one has ended: open as long as this object.
+    int claim() const { return lock_.get(); }
+
     /// 0, or the errno for which it has no claim, as of a file system without locks: remove_if_abandoned()
     /// never removes such a folder.
     int claim_error() const { return claim_error_; }

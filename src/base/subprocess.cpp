@@ -42,6 +42,7 @@ void become_child(const ProcessOptions& options, pid_t parent, const Pipe& in, c
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::signal(SIGPIPE, SIG_DFL);
+    if (options.inherited >= 0) ::fcntl(options.inherited, F_SETFD, 0);
     if (options.pipe_input) {
         ::dup2(in.read_end.get(), STDIN_FILENO);
     } else if (options.stdin_from_null) {

@@ -40,6 +40,7 @@ struct ProcessOptions {
     std::string input;               ///< stdin of a program run by run_and_capture
     bool pipe_input = false;         ///< stdin through a pipe, which is closed with this object
     int parent_death_signal = 0;     ///< sent to the child when this thread dies; 0: none
+    int inherited = -1;              ///< a descriptor that the child has, too; -1: none
     bool new_process_group = false;  ///< the child does not receive the terminal's Ctrl-C
 };
 

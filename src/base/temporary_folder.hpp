@@ -23,6 +23,7 @@ class TemporaryFolder {
     TemporaryFolder();  ///< in the temporary_directory() of this process
     explicit TemporaryFolder(const std::filesystem::path& parent);
     const std::string& path() const { return folder_.path(); }
+    int claim() const { return folder_.claim(); }
 
   private:
     ClaimedFolder folder_;

@@ -23,8 +23,13 @@ namespace {
 /// Opens what the library keeps for C++ to the functions below.
 class Ranks : public SpawnedRanks {
   public:
+    explicit Ranks(std::shared_ptr<State> state) : SpawnedRanks(state), folder_(state->folder()) {}
+
     using SpawnedRanks::result_bytes;
-    using SpawnedRanks::SpawnedRanks;
+    const std::string& folder() const { return folder_; }
+
+  private:
+    std::string folder_;
 };
 
 /// Those that still run when the process ends are stopped by the end of this object.
@@ -117,6 +122,10 @@ int dtrain_spawn_result(dtrain_spawned ranks, int rank, const void** data, size_
     });
 }
 
+int dtrain_spawn_folder(dtrain_spawned ranks, const char** path) {
+    return without_exceptions([&] { *path = dtrain::capi::find(ranks)->folder().c_str(); });
+}
+
 int dtrain_spawn_free(dtrain_spawned ranks) {
     return without_exceptions([&] {
         auto ending = dtrain::capi::find(ranks);
@@ -135,6 +144,10 @@ int dtrain_spawned_arguments(const void** data, size_t* bytes) {
         *data = arguments.data();
         *bytes = arguments.size();
     });
+}
+
+int dtrain_spawned_folder(const char** path) {
+    return without_exceptions([&] { *path = own_request().folder.path().c_str(); });
 }
 
 int dtrain_spawned_result(const void* data, size_t bytes) {

@@ -27,6 +27,8 @@ class SpawnedRanks::State {
     State(int nprocs, std::optional<Outcome> outcome);
 
     int nprocs() const { return nprocs_; }
+    /// By which its ranks communicate with it; "" of an earlier call.
+    std::string folder() const { return folder_ ? folder_->path() : std::string(); }
 
     /// Nothing if it timed out.
     std::optional<Outcome> wait(std::optional<std::chrono::milliseconds> timeout) const;

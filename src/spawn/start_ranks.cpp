@@ -55,7 +55,8 @@ std::shared_ptr<SpawnedRanks::State> start_ranks(const RanksProgram& program, co
                            .environment = launch_environment(environment, ranks, program.call, files),
                            .pipe_output = false,
                            .errors_to = files.messages(),
-                           .parent_death_signal = SIGTERM};
+                           .parent_death_signal = SIGTERM,
+                           .inherited = folder->claim()};
     return std::make_shared<SpawnedRanks::State>(ranks.count, std::move(folder), std::move(process));
 }
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oracle: a child process that ends without its destructors, as one that is killed; the longest name of a
 // socket in <sys/un.h>.
+#include <csignal>
 #include <filesystem>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +13,10 @@
 
 #include <dtrain/error.hpp>
 
+#include "base/process_handle.hpp"
+#include "base/subprocess.hpp"
 #include "base/temporary_folder.hpp"
+#include "base/text.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace dtrain {
@@ -46,6 +51,26 @@ TEST(TemporaryFolders, OfDeadProcessesAreRemovedAndThoseOfLivingOnesStay) {
     EXPECT_TRUE(fs::exists(living.path()));
     EXPECT_TRUE(fs::exists(parent / "dtrain.older"));
     EXPECT_EQ(std::distance(fs::directory_iterator(parent.path()), {}), 3);
+}
+
+TEST(TemporaryFolders, StayAsLongAsAProcessThatInheritedTheClaim) {
+    const tests::TemporaryFolder parent, notes;
+    const pid_t owner = ::fork();
+    if (owner == 0) {
+        const auto* folder = new TemporaryFolder(parent.path());
+        const auto* heir = new Subprocess({.argv = {"sleep", "1000"}, .inherited = folder->claim()});
+        tests::write_bytes(notes / "heir", std::to_string(heir->pid()));
+        ::_exit(0);
+    }
+    ::waitpid(owner, nullptr, 0);
+    EXPECT_EQ(remove_abandoned_folders(parent.path()), 0);
+    const auto heir = parse_int(tests::bytes_of(notes / "heir"));
+    ASSERT_TRUE(heir);
+    const auto ended = process_handle(*heir);
+    ::kill(*heir, SIGKILL);
+    pollfd end{ended.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&end, 1, 10'000), 1);
+    EXPECT_EQ(remove_abandoned_folders(parent.path()), 1);
 }
 
 TEST(TemporaryFolders, LinksAreNotFollowed) {

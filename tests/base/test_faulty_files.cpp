@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <sys/wait.h>
 #include <system_error>
@@ -39,21 +40,22 @@ class Fault {
     const char* name_;
 };
 
-/// Whether a process was killed before its call of this number below the folder, as it made and removed a
-/// claimed folder there.
-bool dies_at(int call, const tests::TemporaryFolder& parent) {
+/// Whether a process was killed before its call of this number below the folder, as it did something there.
+bool dies_at(int call, const tests::TemporaryFolder& parent, const std::function<void()>& something) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::setenv("FAULTY_DEATH", fmt::format("{}:{}/", call, parent.path().string()).c_str(), 1);
-        {
-            const ClaimedFolder folder(parent.path(), "of.", "mark");
-            write_bytes(std::filesystem::path(folder.path()) / "file", "");
-        }
+        something();
         ::_exit(0);
     }
     int status = 0;
     ::waitpid(child, &status, 0);
     return WIFSIGNALED(status);
+}
+
+void remove_all_in(const tests::TemporaryFolder& parent) {
+    for (const auto& left : std::filesystem::directory_iterator(parent.path()))
+        remove_if_abandoned(left.path(), "mark");
 }
 
 int entries(const tests::TemporaryFolder& folder) {
@@ -97,11 +99,30 @@ TEST(FaultyFiles, NothingIsWrittenThroughALinkThatSomebodyMadeInTime) {
 
 TEST(FaultyFiles, NothingStaysOfAClaimedFolderWhereverItsProcessIsKilled) {
     const tests::TemporaryFolder parent;
+    const auto make_and_remove = [&] {
+        const ClaimedFolder folder(parent.path(), "of.", "mark");
+        write_bytes(std::filesystem::path(folder.path()) / "file", "");
+    };
     int call = 1;
-    for (; dies_at(call, parent); ++call) {
-        for (const auto& left : std::filesystem::directory_iterator(parent.path()))
-            EXPECT_TRUE(remove_if_abandoned(left.path(), "mark"))
-                << "killed at call " << call << ": " << left;
+    for (; dies_at(call, parent, make_and_remove); ++call) {
+        remove_all_in(parent);
+        EXPECT_EQ(entries(parent), 0) << "killed at call " << call;
+    }
+    EXPECT_GT(call, 5);
+    EXPECT_EQ(entries(parent), 0);
+}
+
+TEST(FaultyFiles, NothingStaysOfAnAbandonedFolderWhereverTheProcessThatRemovesItIsKilled) {
+    const tests::TemporaryFolder parent;
+    const auto abandon_one = [&] {
+        for (const char* file : {"mark", "a", "b"}) {
+            std::filesystem::create_directory(parent / "of.abcdef");
+            write_bytes(parent / "of.abcdef" / file, "");
+        }
+    };
+    int call = 1;
+    for (abandon_one(); dies_at(call, parent, [&] { remove_all_in(parent); }); ++call, abandon_one()) {
+        remove_all_in(parent);
         EXPECT_EQ(entries(parent), 0) << "killed at call " << call;
     }
     EXPECT_GT(call, 5);

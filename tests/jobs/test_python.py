@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, PYTHON, ROOT, build_option
+from conftest import BUILD, LAUNCH, PYTHON, ROOT, build_option
 from documents import all_blocks
 from whole_jobs import command_lines
 
@@ -291,8 +291,10 @@ assert dtrain.spawn(work, ("ok",), nprocs=1, join=False).results()[0]["sum"] == 
 
 def test_ranks_end_with_the_script_and_on_ctrl_c(job, python):
     script = job.script("sleeps.py", SPAWNS + '    dtrain.spawn(work, ("sleeps",), nprocs=2)\n')
+    folder = job.folder / "temporary"
+    folder.mkdir()
     for ends in (signal.SIGKILL, signal.SIGINT):
-        child = job.start(PYTHON, script, env=ENVIRONMENT, restore_signals=True)
+        child = job.start(PYTHON, script, env={**ENVIRONMENT, "TMPDIR": folder}, restore_signals=True)
         job.wait_until(lambda: len(job.left_behind(0)) >= 5)  # the script, its launcher, mpirun, two ranks
         child.send_signal(ends)
         try:
@@ -301,6 +303,8 @@ def test_ranks_end_with_the_script_and_on_ctrl_c(job, python):
             pytest.fail(f"20 s after {ends!r} these are still there: {command_lines(job.left_behind(0))}")
         assert job.left_behind(15) == []
         assert ends == signal.SIGKILL or errors.rstrip().endswith("KeyboardInterrupt"), errors
+        assert job.run(LAUNCH, "--quiet", "/bin/true", env={"TMPDIR": folder}).returncode == 0
+        assert list(folder.iterdir()) == []
 
 
 def test_logs_are_kept_where_asked_for(python, job):

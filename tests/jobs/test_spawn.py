@@ -6,12 +6,13 @@ Oracle: the four forms and the errors of spawn() in Paddle's documents; sums wor
 before a refusal is told by a stand-in for the launcher, which leaves a mark, and by spawn()'s temporary folder.
 """
 import os
+import pathlib
 import signal
 import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT
+from conftest import BUILD, LAUNCH, ROOT
 
 PROGRAM = BUILD / "tests" / "spawn" / "spawn_scenarios"
 
@@ -196,6 +197,26 @@ def test_ranks_end_with_the_program(job):
     child.wait()
     assert job.left_behind(15) == []
     child.communicate()
+
+
+def test_the_folder_of_a_killed_program_stays_as_long_as_its_launcher(job):
+    """Another start removes what is abandoned: not under a launcher that still writes there."""
+    folder = job.folder / "temporary"
+    folder.mkdir()
+    child = job.start(PROGRAM, "sleeps", env={"TMPDIR": folder})
+    job.wait_until(lambda: len(job.left_behind(0)) >= 4)
+    launcher, = [int(pid) for thread in pathlib.Path(f"/proc/{child.pid}/task").iterdir()
+                 for pid in (thread / "children").read_text().split()]
+    os.kill(launcher, signal.SIGSTOP)
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    others = job.run(LAUNCH, "--quiet", "/bin/true", env={"TMPDIR": folder})
+    assert others.returncode == 0, others.stderr
+    assert any((path / "arguments").exists() for path in folder.glob("dtrain.*"))
+    os.kill(launcher, signal.SIGCONT)
+    assert job.left_behind(15) == []
+    assert job.run(LAUNCH, "--quiet", "/bin/true", env={"TMPDIR": folder}).returncode == 0
+    assert list(folder.iterdir()) == []
 
 
 def test_logs_are_kept_where_asked_for(job):
