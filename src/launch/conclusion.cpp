@@ -77,6 +77,12 @@ Conclusion::Conclusion(const Plan& plan, const Options& options, const Environme
     if (page_ != nullptr) page_->begin(locations_of(plan, info_), page_info(plan, options), run_record(plan));
 }
 
+std::vector<std::string> Conclusion::hosts() const {
+    std::vector<std::string> out;
+    for (const auto& rank : info_) out.push_back(rank.host);
+    return out;
+}
+
 Ending Conclusion::ending_of(const Watched& ended, const std::function<std::string()>& why_stopped) const {
     std::vector<std::string> machine_info;
     if (const auto kills = oom_watch_.kills_since(); kills && kills->count > 0)
@@ -93,7 +99,7 @@ Ending Conclusion::ending_of(const Watched& ended, const std::function<std::stri
                   .machine = host_name(),
                   .machine_info = join(machine_info, "; ")};
     if (!ended.hung.empty()) {
-        const auto diagnosis = diagnose(ended.job, ended.hung);
+        const auto diagnosis = diagnose(ended.job, ended.hung, hosts());
         ending.hang = diagnosis;
         ending.stop_reason = hang_reason(ended.hung, diagnosis);
         if (diagnosis.waiting.size() > 1)

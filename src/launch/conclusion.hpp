@@ -33,6 +33,9 @@ class Conclusion {
     /// For clients that ask about the job while it runs.
     std::vector<PlannedRank> planned_ranks() const { return launch::planned_ranks(info_, log_begins_); }
 
+    /// Of all ranks.
+    std::vector<std::string> hosts() const;
+
     /// Reports the outcome: on stderr, in --report, and in the logs of the ranks that were stopped.
     /// @param why_stopped called if WatchOptions::stop_fd ended the job
     /// @param end_log writes a line at the end of a log of another node; false if that node cannot be reached

@@ -200,7 +200,7 @@ class Launch {
             const Conclusion conclusion(plan, options_, environment_, order.restarts, page());
             shown_->describe(plan, conclusion.planned_ranks(), order.restarts);
             if (metrics_) metrics_->begin(conclusion.planned_ranks(), order.restarts);
-            const auto ended = start(plan, command, token, order.stop);
+            const auto ended = start(plan, conclusion.hosts(), command, token, order.stop);
             const auto failures = ended.job.failures();
             const bool port_taken =
                 !failures.empty() && failures.front().kind == cluster::Event::Kind::port_taken;
@@ -366,8 +366,8 @@ class Launch {
         }
     }
 
-    Watched start(const Plan& plan, const StartCommand& command, const std::string& token,
-                  const elastic::StopTimer* stop) {
+    Watched start(const Plan& plan, std::vector<std::string> hosts, const StartCommand& command,
+                  const std::string& token, const elastic::StopTimer* stop) {
         if (!plan.servers) replace_file(plan.log_dir + "/endpoints.log", endpoints_log(plan));
         replace_file(plan.log_dir + "/hostfile", hostfile_text(plan));
         std::optional<TemporaryFolder> gloo_folder;
@@ -377,6 +377,7 @@ class Launch {
             .control = planner_.control(token),
             .environment = planner_.backend().inherited(environment_),
             .size = plan.size(),
+            .hosts = std::move(hosts),
             .service_ranks = service_ranks_of(plan),
             .grace = options_.grace,
             .hang_timeout = hang_limit_of(options_).time,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ namespace {
 using Cause = HangDiagnosis::Cause;
 
 constexpr std::size_t described_culprits = 3;
+constexpr std::size_t described_nodes = 3;
 
 std::string list_of(std::vector<int> ranks) {
     std::ranges::sort(ranks);
@@ -74,7 +76,9 @@ class Diagnosis {
 
     HangDiagnosis result() const {
         HangDiagnosis out;
-        if (const auto stopped = ranks_that(Activity::is_stopped); !stopped.empty())
+        if (auto late = ranks_that(Activity::has_not_started); !late.empty())
+            out = of_unstarted(std::move(late));
+        else if (const auto stopped = ranks_that(Activity::is_stopped); !stopped.empty())
             out = of_ranks(Cause::stopped, stopped);
         else if (const auto fault = first_sequence_fault(states_))
             out = of_fault(*fault);
@@ -239,6 +243,35 @@ class Diagnosis {
                 .culprit = first_sentences(ranks, described_culprits,
                                            [this](int rank) { return sentence_of(rank); }),
                 .waiting = {}};
+    }
+
+    HangDiagnosis of_unstarted(std::vector<int> ranks) const {
+        auto sentence = ranks.size() == states_.size() ? std::string("no rank has started")
+                                                       : fmt::format("{} {} not started", unstarted_by_node(),
+                                                                     ranks.size() == 1 ? "has" : "have");
+        return {.cause = Cause::not_started,
+                .culprits = std::move(ranks),
+                .culprit = std::move(sentence),
+                .waiting = {}};
+    }
+
+    /// "rank 1 on node1, ranks [4-7] on node2 and those of 5 more nodes".
+    std::string unstarted_by_node() const {
+        std::vector<std::pair<std::string, std::vector<int>>> nodes;
+        for (const auto& each : states_) {
+            if (each.activity != Activity::has_not_started) continue;
+            if (nodes.empty() || nodes.back().first != each.host)
+                nodes.emplace_back(each.host, std::vector<int>());
+            nodes.back().second.push_back(each.rank);
+        }
+        std::vector<std::string> parts;
+        for (const auto& [host, own] : std::span(nodes).first(std::min(nodes.size(), described_nodes)))
+            parts.push_back(fmt::format("{} on {}", ranks_text(own), host));
+        const auto more = nodes.size() - parts.size();
+        return join(parts, ", ") +
+               (more > 0
+                    ? fmt::format(" and those of {}", counted(static_cast<std::int64_t>(more), "more node"))
+                    : "");
     }
 
     HangDiagnosis of_awaited(std::vector<int> awaited) const {
@@ -489,8 +522,9 @@ std::string to_text(const Operation& operation) {
 }
 
 std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 8> names{"absent",   "has_ended", "stopped",  "in_kernel",
-                                                    "sequence", "circle",    "exchange", "unknown"};
+    constexpr std::array<std::string_view, 9> names{"not_started", "absent",    "has_ended",
+                                                    "stopped",     "in_kernel", "sequence",
+                                                    "circle",      "exchange",  "unknown"};
     return names.at(static_cast<std::size_t>(cause));
 }
 

@@ -13,14 +13,15 @@ namespace dtrain::trace {
 /// Why ranks wait, and for whom.
 struct HangDiagnosis {
     enum class Cause {
-        absent,     ///< the culprits have not called what the others wait in
-        has_ended,  ///< they ended without calling it
-        stopped,    ///< a signal has stopped them
-        in_kernel,  ///< they are in an uninterruptible system call
-        sequence,   ///< they called another operation, or the same with other arguments
-        circle,     ///< they wait for each other
-        exchange,   ///< all have called the operation, and its data do not come
-        unknown,    ///< nothing tells
+        not_started,  ///< no worker of the culprits has told anything
+        absent,       ///< the culprits have not called what the others wait in
+        has_ended,    ///< they ended without calling it
+        stopped,      ///< a signal has stopped them
+        in_kernel,    ///< they are in an uninterruptible system call
+        sequence,     ///< they called another operation, or the same with other arguments
+        circle,       ///< they wait for each other
+        exchange,     ///< all have called the operation, and its data do not come
+        unknown,      ///< nothing tells
     };
 
     Cause cause = Cause::unknown;
@@ -36,8 +37,8 @@ struct HangDiagnosis {
 std::string_view name_of(HangDiagnosis::Cause cause);
 
 /// Pure.
-/// @param states of all ranks, in their order; those that have ended may have nothing but rank, host and
-/// activity
+/// @param states of all ranks, in their order; those that have ended or not started may have nothing but
+/// rank, host and activity
 HangDiagnosis diagnose_hang(const std::vector<RankState>& states);
 
 /// "all_reduce 4711 (float32 x 1024, sum) of group dp at train.py:88".

@@ -92,6 +92,7 @@ enum class Activity {
     is_stopped,    ///< by a signal such as SIGSTOP, or as `held_by` says
     is_in_kernel,  ///< in an uninterruptible system call (state D)
     has_ended,
+    has_not_started,
 };
 
 /// What is known of a rank of a job that may hang.

@@ -92,6 +92,36 @@ TEST(HangDiagnosis, SaysWhatKeepsIt) {
                 testing::StartsWith("rank 2 on node1 has ended: it has not called all_reduce 17"));
 }
 
+TEST(HangDiagnosis, NamesWhoHasNotStartedByNode) {
+    auto states = waiting_for_rank_2(Activity::sleeps);
+    const auto late = [&](int number, const std::string& host) {
+        states.push_back({.rank = number, .host = host, .activity = Activity::has_not_started});
+    };
+    late(4, "node2");
+    const auto one = diagnose_hang(states);
+    EXPECT_EQ(one.cause, Cause::not_started);
+    EXPECT_EQ(name_of(one.cause), "not_started");
+    EXPECT_THAT(one.culprits, ElementsAre(4));
+    EXPECT_EQ(one.line(),
+              "rank 4 on node2 has not started; ranks [0,1,3] wait in all_reduce 17 (float32 x 1024, sum) of "
+              "dp at train.py:88 for 31 s");
+    for (const int number : {5, 6, 7}) late(number, "node3");
+    EXPECT_EQ(diagnose_hang(states).culprit, "rank 4 on node2, ranks [5-7] on node3 have not started");
+    for (const int number : {8, 9, 10, 11}) late(number, "node" + std::to_string(number));
+    EXPECT_EQ(
+        diagnose_hang(states).culprit,
+        "rank 4 on node2, ranks [5-7] on node3, rank 8 on node8 and those of 3 more nodes have not started");
+}
+
+TEST(HangDiagnosis, SaysThatNoRankHasStarted) {
+    std::vector<RankState> states;
+    for (const int number : {0, 1})
+        states.push_back({.rank = number, .host = "node1", .activity = Activity::has_not_started});
+    const auto found = diagnose_hang(states);
+    EXPECT_EQ(found.line(), "no rank has started");
+    EXPECT_THAT(found.culprits, ElementsAre(0, 1));
+}
+
 TEST(HangDiagnosis, SaysWhoHoldsIt) {
     auto states = waiting_for_rank_2(Activity::is_stopped);
     states[2].held_by = "held by a debugger (gdb, pid 77)";

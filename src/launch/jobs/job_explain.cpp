@@ -20,20 +20,6 @@ namespace {
 
 constexpr std::chrono::seconds usual_wait{1};  // ranks that train wait for each other all the time
 
-std::vector<trace::RankState> states_of(const JobView& view, const StackAnswers& answers) {
-    std::vector<trace::RankState> states;
-    for (const auto& rank : view.ranks) {
-        trace::RankState state;
-        if (const auto answer = answers.of_ranks.find(rank.rank); answer != answers.of_ranks.end())
-            state = trace::parse_rank_state(answer->second.state).value_or(trace::RankState());
-        state.rank = rank.rank;
-        if (state.host.empty()) state.host = rank.host;
-        if (!is_alive(rank)) state.activity = trace::Activity::has_ended;
-        states.push_back(std::move(state));
-    }
-    return states;
-}
-
 /// Whether every wait that is recorded has just begun.
 bool goes_on(const std::vector<trace::RankState>& states) {
     bool any_recorded = false;
@@ -51,6 +37,10 @@ int explain_job(const JobRecord& record) {
     ::signal(SIGPIPE, SIG_IGN);
     const auto view = ask_for_view(record, "status");
     if (!view) throw Error(fmt::format("the launcher of {} does not answer", record.job));
+    if (const auto unstarted = unstarted_ranks(*view)) {
+        write_all(STDOUT_FILENO, *unstarted + "\n");
+        return 0;
+    }
     const auto answers = ask_for_stacks(record, *view);
     const auto states = states_of(*view, answers);
     if (goes_on(states)) {

@@ -33,6 +33,9 @@ int show_stacks(const JobRecord& record, const cluster::RankList& ranks) {
     ::signal(SIGPIPE, SIG_IGN);
     const auto view = ask_for_view(record, "status");
     if (!view) throw Error(fmt::format("the launcher of {} does not answer", record.job));
+    if (const auto unstarted = unstarted_ranks(*view))
+        write_all(STDERR_FILENO,
+                  fmt::format("dtrain-launch: {}; stacks are shown once all have\n", *unstarted));
     const auto answers = ask_for_stacks(record, *view);
     for (const auto& [rank, answer] : answers.of_ranks)
         if (ranks.contains(rank)) write_all(STDOUT_FILENO, shown(answer));

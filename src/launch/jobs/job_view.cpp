@@ -25,8 +25,12 @@ std::string state_of(const JobState& job, int rank) {
 
 }  // namespace
 
+bool has_not_started(const RankView& rank) {
+    return rank.state == "starting";
+}
+
 bool is_alive(const RankView& rank) {
-    return rank.state == "running" || rank.state == "idle" || rank.state == "starting";
+    return rank.state == "running" || rank.state == "idle" || has_not_started(rank);
 }
 
 RankView rank_view(const PlannedRank& planned, const JobState& job, int rank) {

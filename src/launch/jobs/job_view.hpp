@@ -37,6 +37,8 @@ struct RankView {
     friend bool operator==(const RankView&, const RankView&) = default;
 };
 
+bool has_not_started(const RankView& rank);
+
 /// Whether it has not ended.
 bool is_alive(const RankView& rank);
 

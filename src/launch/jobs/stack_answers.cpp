@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/jobs/stack_answers.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "launch/jobs/control_client.hpp"
+#include "trace/hang_diagnosis.hpp"
 
 namespace dtrain::launch {
 namespace {
@@ -64,6 +66,26 @@ StackAnswers ask_for_stacks(const JobRecord& record, const JobView& view) {
             out.of_ranks[(*answer)->rank] = std::move(**answer);
     }
     return out;
+}
+
+std::vector<trace::RankState> states_of(const JobView& view, const StackAnswers& answers) {
+    std::vector<trace::RankState> states;
+    for (const auto& rank : view.ranks) {
+        trace::RankState state;
+        if (const auto answer = answers.of_ranks.find(rank.rank); answer != answers.of_ranks.end())
+            state = trace::parse_rank_state(answer->second.state).value_or(trace::RankState());
+        state.rank = rank.rank;
+        if (state.host.empty()) state.host = rank.host;
+        if (!is_alive(rank)) state.activity = trace::Activity::has_ended;
+        if (has_not_started(rank)) state.activity = trace::Activity::has_not_started;
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+std::optional<std::string> unstarted_ranks(const JobView& view) {
+    if (std::ranges::none_of(view.ranks, has_not_started)) return std::nullopt;
+    return trace::diagnose_hang(states_of(view, {})).culprit;
 }
 
 bool report_silent_ranks(const JobView& view, const StackAnswers& answers, const cluster::RankList& ranks) {

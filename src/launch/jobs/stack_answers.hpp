@@ -3,12 +3,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "launch/jobs/job_record.hpp"
 #include "launch/jobs/job_view.hpp"
 #include "protocol/rank_list.hpp"
+#include "trace/rank_state.hpp"
 
 namespace dtrain::launch {
 
@@ -30,6 +32,12 @@ struct StackAnswers {
 /// Asks all ranks of a job through its launcher, which runs on this machine; the job goes on.
 /// @throws Error if that answers with something else
 StackAnswers ask_for_stacks(const JobRecord& record, const JobView& view);
+
+/// What is known of all ranks.
+std::vector<trace::RankState> states_of(const JobView& view, const StackAnswers& answers);
+
+/// "rank 1 on node2 has not started"; nothing if all have.
+std::optional<std::string> unstarted_ranks(const JobView& view);
 
 /// Says on stderr which of these ranks run and did not answer. @returns whether there are any
 bool report_silent_ranks(const JobView& view, const StackAnswers& answers, const cluster::RankList& ranks);

@@ -51,14 +51,17 @@ std::string what_is_known(const std::vector<Event>& hung, const trace::HangDiagn
 
 }  // namespace
 
-trace::HangDiagnosis diagnose(const JobState& job, const std::vector<Event>& hung) {
+trace::HangDiagnosis diagnose(const JobState& job, const std::vector<Event>& hung,
+                              const std::vector<std::string>& hosts) {
     std::vector<trace::RankState> states;
     for (int rank = 0; rank < job.size(); ++rank) {
         auto state = trace::parse_rank_state(job.state_of(rank)).value_or(trace::RankState());
         state.rank = rank;
-        if (const auto& start = job.start_of(rank)) state.host = start->host;
+        state.host = job.start_of(rank) ? job.start_of(rank)->host : hosts.at(static_cast<std::size_t>(rank));
         const bool had_ended = std::ranges::find(hung, rank, &Event::rank) == hung.end();
-        if (had_ended) state.activity = trace::Activity::has_ended;
+        if (had_ended)
+            state.activity =
+                job.has_begun(rank) ? trace::Activity::has_ended : trace::Activity::has_not_started;
         states.push_back(std::move(state));
     }
     return trace::diagnose_hang(states);
@@ -70,6 +73,21 @@ std::string hang_reason(const std::vector<Event>& hung, const trace::HangDiagnos
 
 std::string hang_warning(const std::vector<Event>& hung, const trace::HangDiagnosis& diagnosis) {
     return "the job hangs: " + what_is_known(hung, diagnosis);
+}
+
+std::string unstarted_warning(const trace::HangDiagnosis& diagnosis, const JobState& job,
+                              std::chrono::milliseconds waited, const std::string& backend,
+                              const std::string& said) {
+    constexpr std::size_t max_quoted = 200;
+    const auto text = trimmed(said);
+    const auto last_line = text.substr(text.rfind('\n') + 1);
+    return fmt::format(
+        "{}, {:.0f} s after {}: {}; the job waits", diagnosis.culprit,
+        std::chrono::duration<double>(waited).count(),
+        job.begun() == 0 ? fmt::format("{} was called", backend) : std::string("the last one that has"),
+        last_line.empty() ? fmt::format("{} node may be down, or wait for a file system",
+                                        diagnosis.culprits.size() == 1 ? "its" : "their")
+                          : fmt::format("{} says \"{}\"", backend, one_line(last_line, max_quoted)));
 }
 
 std::string slow_stop_warning(const std::vector<Event>& hung, const trace::HangDiagnosis& diagnosis,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,7 +18,7 @@ namespace dtrain::launch {
 /// Exit status of a job that was stopped because it hung; the same as that of timeout(1).
 inline constexpr int status_hung = 124;
 
-/// A hang of which the user was told while the job went on.
+/// A hang, or ranks that did not start, of which the user was told while the job went on.
 struct ReportedHang {
     std::string text;                ///< what was told
     trace::HangDiagnosis diagnosis;  ///< what the ranks' states told
@@ -26,8 +27,17 @@ struct ReportedHang {
 };
 
 /// What the ranks' states tell about a hang. Pure.
-/// @param hung the last idle event of each rank that had not ended
-trace::HangDiagnosis diagnose(const JobState& job, const std::vector<cluster::Event>& hung);
+/// @param hung the last idle event of each rank that ran
+/// @param hosts of all ranks, by the plan
+trace::HangDiagnosis diagnose(const JobState& job, const std::vector<cluster::Event>& hung,
+                              const std::vector<std::string>& hosts);
+
+/// Of a job that waits for ranks to start: those, since when, and what the launch backend says. Pure.
+/// @param diagnosis of a job of which no rank is known to hang
+/// @param said all that the backend has said
+std::string unstarted_warning(const trace::HangDiagnosis& diagnosis, const JobState& job,
+                              std::chrono::milliseconds waited, const std::string& backend,
+                              const std::string& said);
 
 /// Why a hung job was stopped: the culprit, if one is known. Pure.
 /// @param hung the last idle event of each rank that had not ended

@@ -3,6 +3,7 @@
 #include "launch/outcome/job_state.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace dtrain::launch {
 
@@ -16,6 +17,7 @@ void JobState::take(const Event& event) {
         case Event::Kind::started:
             if (!rank.started) {
                 rank.started = event;
+                last_start_us_ = std::max(last_start_us_, event.time_us);
                 if (!rank.ended) ++up_;
             }
             break;
@@ -79,17 +81,29 @@ void JobState::note_end(Rank& rank, const Event& event) {
 }
 
 std::vector<Event> JobState::hung(std::chrono::milliseconds timeout) const {
-    if (idle_ < size() - ended_) return {};
-    const auto decisive_from_us = last_end_us_ + std::chrono::microseconds(timeout).count();
+    if (idle_ == 0 || idle_ < up_) return {};
     std::vector<Event> out;
     bool any_waits = false;
+    bool all_began = true;
+    auto earliest_us = std::numeric_limits<std::int64_t>::max();
     for (const auto& rank : ranks_) {
         if (rank.ended) continue;
-        if (!rank.idle || rank.idle->time_us < decisive_from_us) return {};
+        if (!rank.idle) {
+            if (rank.started) return {};
+            all_began = false;
+            continue;
+        }
+        earliest_us = std::min(earliest_us, rank.idle->time_us);
         any_waits = any_waits || rank.idle->code != static_cast<int>(Inactivity::computes);
         out.push_back(*rank.idle);
     }
-    return any_waits ? out : std::vector<Event>();
+    const auto have_passed_since = [&](std::int64_t time_us, std::chrono::microseconds time) {
+        return earliest_us >= time_us + time.count();
+    };
+    const bool has_hung = any_waits && have_passed_since(last_end_us_, timeout) &&
+                          (all_began || have_passed_since(last_start_us_, std::max<std::chrono::milliseconds>(
+                                                                              timeout, slow_start)));
+    return has_hung ? out : std::vector<Event>();
 }
 
 std::vector<Event> JobState::failures() const {

@@ -13,6 +13,9 @@
 
 namespace dtrain::launch {
 
+/// Ranks that have not started so long after the last one that has, are told of.
+inline constexpr std::chrono::seconds slow_start{30};
+
 /// The state of a job, derived from its workers' events. Pure: no clock, no processes.
 class JobState {
   public:
@@ -43,6 +46,7 @@ class JobState {
     bool any_failed() const { return failed_ > 0; }
     /// Every rank has started its program or has ended.
     bool all_have_started() const { return begun() == size(); }
+    bool has_begun(int rank) const { return start_of(rank) || end_of(rank); }
     /// Number of ranks that have started their program or have ended.
     int begun() const { return up_ + ended_; }
     /// Number of ranks whose program runs; done(): number of ranks that ended with success.
@@ -55,9 +59,9 @@ class JobState {
         return known.idle && !known.ended;
     }
 
-    /// The last events of all ranks that have not ended, if all of these are idle, not all of them compute,
-    /// and at least `timeout` has passed since another rank ended, which they may have waited for; else
-    /// empty.
+    /// The last events of all ranks that run, if all of these are idle, not all of them compute, and at least
+    /// `timeout` has passed since another rank ended, which they may have waited for, and at least
+    /// `slow_start`, too, since the last one started if others have not; else empty.
     std::vector<cluster::Event> hung(std::chrono::milliseconds timeout) const;
 
     /// Failures ordered by time: the first is the cause. Includes ranks that were stopped, but not by the
@@ -102,6 +106,7 @@ class JobState {
     int up_ = 0, ended_ = 0, done_ = 0, failed_ = 0;
     int done_service_ranks_ = 0, stopped_service_ranks_ = 0;
     int idle_ = 0;  ///< idle ranks that have not ended
+    std::int64_t last_start_us_ = 0;
     std::int64_t last_end_us_ = 0;
     bool stop_asked_ = false;
     bool stopped_after_failure_ = false;

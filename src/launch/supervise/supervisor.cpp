@@ -43,7 +43,7 @@ bool knows_what_they_do(const JobState& job, const std::vector<cluster::Event>& 
 }  // namespace
 
 Supervisor::Supervisor(SupervisionLimits limits, TimePoint now)
-    : limits_(std::move(limits)), next_keepalive_(now) {
+    : limits_(std::move(limits)), last_beginning_(now), next_keepalive_(now) {
     for (const int rank : limits_.heartbeat_ranks) last_heard_[rank] = now;
 }
 
@@ -70,6 +70,7 @@ std::vector<Action> Supervisor::step(JobState& job, const Requests& asked, TimeP
     report_slow_stop(job, now);
     switch (phase_) {
         case Phase::running:
+            report_unstarted(job, now);
             decide_while_running(job, asked, now);
             break;
         case Phase::stopping:
@@ -134,6 +135,17 @@ void Supervisor::report_slow_stop(const JobState& job, TimePoint now) {
     for (int rank = 0; rank < job.size(); ++rank)
         if (job.start_of(rank) && !job.end_of(rank)) left.push_back(rank);
     if (!left.empty()) actions_.emplace_back(ReportSlowStop{.hung = hung_, .left = std::move(left)});
+}
+
+void Supervisor::report_unstarted(const JobState& job, TimePoint now) {
+    if (!job.all_have_started()) {
+        if (unstarted_reported_ || now < last_beginning_ + slow_start) return;
+        unstarted_reported_ = now;
+        actions_.emplace_back(
+            ReportUnstarted{std::chrono::duration_cast<milliseconds>(now - last_beginning_)});
+    } else if (const auto reported = std::exchange(unstarted_reported_, std::nullopt)) {
+        actions_.emplace_back(ReportLateStart{std::chrono::duration_cast<milliseconds>(now - *reported)});
+    }
 }
 
 void Supervisor::note_no_hang(TimePoint now) {
@@ -217,6 +229,8 @@ std::optional<TimePoint> Supervisor::next_step(const JobState& job, TimePoint no
     if (deadline_) also_at(only_spacing ? leave_from_ : *deadline_);
     if (!held_signals_.empty() && begun_ > 0) also_at(last_beginning_ + max_start);
     if (phase_ == Phase::stopping && begun_ == 0) also_at(stop_asked_ + max_start);
+    if (phase_ == Phase::running && !job.all_have_started() && !unstarted_reported_)
+        also_at(last_beginning_ + slow_start);
     if (!last_heard_.empty() && !deadline_) also_at(now + between_loss_checks);
     if (limits_.by_lines) also_at(next_keepalive_);
     if (report_stop_at_) also_at(*report_stop_at_);

@@ -66,14 +66,24 @@ struct ReportEndOfHang {
     std::chrono::milliseconds lasted{0};  ///< since it was reported
     friend bool operator==(const ReportEndOfHang&, const ReportEndOfHang&) = default;
 };
+/// Ranks have not started so long after the last one that has.
+struct ReportUnstarted {
+    std::chrono::milliseconds waited{0};
+    friend bool operator==(const ReportUnstarted&, const ReportUnstarted&) = default;
+};
+/// All ranks have started after all.
+struct ReportLateStart {
+    std::chrono::milliseconds lasted{0};  ///< since it was reported
+    friend bool operator==(const ReportLateStart&, const ReportLateStart&) = default;
+};
 /// The job is stopped because it hung, and that takes long.
 struct ReportSlowStop {
     std::vector<cluster::Event> hung;  ///< as in ReportHang
     std::vector<int> left;             ///< ranks that have not ended
     friend bool operator==(const ReportSlowStop&, const ReportSlowStop&) = default;
 };
-using Action =
-    std::variant<SignalBackend, WriteCommand, WriteKeepalive, ReportHang, ReportEndOfHang, ReportSlowStop>;
+using Action = std::variant<SignalBackend, WriteCommand, WriteKeepalive, ReportHang, ReportEndOfHang,
+                            ReportUnstarted, ReportLateStart, ReportSlowStop>;
 
 /// Decides what happens to a running job. Every phase but the first has a deadline, after which the next,
 /// more forceful one follows.
@@ -114,6 +124,7 @@ class Supervisor {
     void send_held_signals(const JobState& job, TimePoint now);
     void decide_while_running(JobState& job, const Requests& asked, TimePoint now);
     std::optional<int> rank_of_lost_node(const JobState& job, TimePoint now);
+    void report_unstarted(const JobState& job, TimePoint now);
     void note_no_hang(TimePoint now);
     void take_hang(JobState& job, std::vector<cluster::Event> hung, TimePoint now);
     void stop_programs(JobState& job, TimePoint now);
@@ -137,7 +148,8 @@ class Supervisor {
     std::map<int, TimePoint> last_heard_;  ///< for the ranks that send heartbeats
     std::vector<int> held_signals_;        ///< for the backend, which forwards them to the ranks
     int begun_ = 0;                        ///< ranks
-    TimePoint last_beginning_;
+    TimePoint last_beginning_;             ///< of a rank; of the backend, as long as there is none
+    std::optional<TimePoint> unstarted_reported_;
     TimePoint stop_asked_;
     TimePoint next_keepalive_;
     TimePoint leave_from_;

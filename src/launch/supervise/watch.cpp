@@ -6,6 +6,7 @@
 #include <array>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <poll.h>
 #include <string_view>
@@ -165,29 +166,54 @@ class Watch {
         write_all(engine_.stdin_fd(), cluster::to_line(written.command) + "\n");
     }
     void operator()(const ReportHang& report) {
-        status_.clear();
-        const auto diagnosis = diagnose(result_.job, report.hung);
-        result_.reported_hangs.push_back({.text = hang_warning(report.hung, diagnosis),
-                                          .diagnosis = diagnosis,
-                                          .time_us = now_us(),
-                                          .seconds = std::nullopt});
-        log_warning("{}", result_.reported_hangs.back().text);
+        const auto diagnosis = diagnose(result_.job, report.hung, options_.hosts);
+        hang_ = open_report(hang_warning(report.hung, diagnosis), diagnosis);
     }
     void operator()(const ReportEndOfHang& end) {
-        status_.clear();
-        const auto seconds = std::chrono::duration<double>(end.lasted).count();
-        result_.reported_hangs.back().seconds = seconds;
-        log_warning("the job goes on, {:.1f} s after it was said to hang", seconds);
+        log_warning("the job goes on, {:.1f} s after it was said to hang", close_report(hang_, end.lasted));
+    }
+    void operator()(const ReportUnstarted& report) {
+        const auto diagnosis = diagnose(result_.job, {}, options_.hosts);
+        late_start_ =
+            open_report(unstarted_warning(diagnosis, result_.job, report.waited,
+                                          std::filesystem::path(options_.command.front()).filename().string(),
+                                          result_.engine_text),
+                        diagnosis);
+    }
+    void operator()(const ReportLateStart& start) {
+        log_warning("all ranks have started, {:.1f} s after it was said that some had not",
+                    close_report(late_start_, start.lasted));
     }
     void operator()(const ReportSlowStop& report) {
         status_.clear();
-        log_warning("{}", slow_stop_warning(report.hung, diagnose(result_.job, report.hung), report.left));
+        log_warning("{}", slow_stop_warning(report.hung, diagnose(result_.job, report.hung, options_.hosts),
+                                            report.left));
     }
     void operator()(const WriteKeepalive&) {
         write_all(engine_.stdin_fd(), fmt::format("{}\n", cluster::keepalive_line));
     }
 
   private:
+    /// Warns of a hang, which the job's report will have, too.
+    /// @returns its index there
+    std::size_t open_report(std::string text, trace::HangDiagnosis diagnosis) {
+        status_.clear();
+        log_warning("{}", text);
+        result_.reported_hangs.push_back({.text = std::move(text),
+                                          .diagnosis = std::move(diagnosis),
+                                          .time_us = now_us(),
+                                          .seconds = std::nullopt});
+        return result_.reported_hangs.size() - 1;
+    }
+
+    /// @returns for how many seconds it was open
+    double close_report(std::size_t reported, milliseconds lasted) {
+        status_.clear();
+        const auto seconds = std::chrono::duration<double>(lasted).count();
+        result_.reported_hangs[reported].seconds = seconds;
+        return seconds;
+    }
+
     void wait_for_something() {
         std::array<pollfd, 7> sources{{{signals_.fd(), POLLIN, 0},
                                        {engine_text_open_ ? engine_.stderr_fd() : -1, POLLIN, 0},
@@ -371,6 +397,8 @@ class Watch {
     const Clock::time_point begin_ = Clock::now();
     Watched result_;
     Supervisor supervisor_;
+    std::size_t hang_ = 0;        ///< of the reported ones, the last one
+    std::size_t late_start_ = 0;  ///< the same of ranks that had not started
     std::string unfinished_line_;
     cluster::EventReader event_lines_;
     bool engine_text_open_ = true;

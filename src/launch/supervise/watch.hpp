@@ -34,8 +34,9 @@ struct WatchOptions {
     std::vector<std::string> command;  ///< the launch backend with its arguments
     RankControl control;
     Environment environment;
-    int size = 0;                 ///< ranks of the job
-    std::set<int> service_ranks;  ///< e.g. servers; they are stopped when all others are done
+    int size = 0;                    ///< ranks of the job
+    std::vector<std::string> hosts;  ///< of the ranks, by the plan
+    std::set<int> service_ranks;     ///< e.g. servers; they are stopped when all others are done
     std::chrono::milliseconds grace{0};
     std::chrono::milliseconds hang_timeout{0};  ///< after which workers report a rank as idle; 0: never
     bool only_reports_hangs = false;            ///< on stderr, and the job goes on
@@ -64,7 +65,7 @@ struct Watched {
     std::string engine_text;         ///< messages of the launch backend itself
     /// If the job was stopped because all remaining ranks were idle: their last events.
     std::vector<cluster::Event> hung;
-    std::vector<ReportedHang> reported_hangs;  ///< while it went on
+    std::vector<ReportedHang> reported_hangs;  ///< while it went on, and ranks that did not start
     std::optional<int> lost;   ///< if the job was stopped because a node was lost: a rank of that node
     std::string lost_because;  ///< the reason, if the link to its launcher tells; else ""
 };

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from whole_jobs import BUILD, LAUNCH, PYTHON
+from whole_jobs import BUILD, LAUNCH, PYTHON, WORKER
 
 SPAWNS = BUILD / "tests" / "spawn" / "spawn_scenarios"
 SHOW = """
@@ -124,3 +124,48 @@ def test_a_cut_cable_is_named_and_leaves_nothing(job):
     out, err = child.communicate(timeout=180)  # 40 on an idle machine: Slurm waits for the node
     assert child.returncode != 0 and "node node2 was lost" in err, err
     job.cluster.wait_until(lambda: job.cluster.jobs_processes() == {}, "the end of the cut node's rank", timeout=180)
+
+
+@pytest.fixture
+def waiting_worker(job):
+    """On node 2 a worker begins when the file `go` is there."""
+    worker = job.script("worker.sh", f"""#!/bin/sh
+while ! [ -e {job.folder}/go ]; do sleep 0.1; done
+umount -l {WORKER}
+exec {WORKER} "$@"
+""")
+    worker.chmod(0o755)
+    job.cluster[2].check("mount", "--bind", worker, WORKER)
+    yield
+    job.cluster[2].run("umount", WORKER)
+
+
+def test_a_rank_that_does_not_start_is_named_and_waited_for(job, waiting_worker):
+    job.script("wait.py", f"import os, time\nwhile not os.path.exists('{job.folder}/end'): time.sleep(0.1)")
+    child = job.cluster.control.start("salloc", "--quiet", "-N2", LAUNCH, "--quiet", "--report", "report.json", "wait.py",
+                                      cwd=job.folder, stderr=(job.folder / "said").open("w"))
+    job.cluster.wait_until(lambda: "not started" in (job.folder / "said").read_text(), "a warning", timeout=90)
+    assert ("rank 1 on node2 has not started, 30 s after the last one that has: its node may be down, or wait for a file system; "
+            "the job waits\n") in (job.folder / "said").read_text()
+    name = json.loads(job.cluster.control.run(LAUNCH, "status", "--json", cwd=job.folder).stdout)[0]["job"]
+    status = job.cluster.control.run(LAUNCH, "status", name, "--json", cwd=job.folder)
+    assert [rank["state"] for rank in json.loads(status.stdout)[0]["ranks"]] == ["running", "starting"], status
+    explained = job.cluster.control.run(LAUNCH, "explain", name, cwd=job.folder)
+    assert (explained.returncode, explained.stdout) == (0, "rank 1 on node2 has not started\n"), explained.stderr
+    (job.folder / "go").touch()
+    job.cluster.wait_until(lambda: "all ranks have started" in (job.folder / "said").read_text(), "the start", timeout=90)
+    (job.folder / "end").touch()
+    child.communicate(timeout=60)
+    assert child.returncode == 0, (job.folder / "said").read_text()
+    told, = json.loads((job.folder / "report.json").read_text())["reported_hangs"]
+    assert told["cause"] == "not_started" and told["seconds"] > 0
+
+
+def test_a_job_with_a_rank_that_does_not_start_hangs(job, waiting_worker):
+    job.script("wait.py", "import time\ntime.sleep(1000)")
+    child = job.cluster.control.start("salloc", "--quiet", "-N2", LAUNCH, "--quiet", "--grace", 1, "--hang-timeout", 10, "--report",
+                                      "report.json", "wait.py", cwd=job.folder)
+    _, err = child.communicate(timeout=150)
+    assert child.returncode == 124 and "it hung: rank 1 on node2 has not started" in err, err
+    report = json.loads((job.folder / "report.json").read_text())
+    assert (report["hang"]["cause"], report["hang"]["culprits"]) == ("not_started", [1])

@@ -103,10 +103,29 @@ TEST_F(HangReport, IsDiagnosedFromWhatTheRanksSent) {
     job.take({.kind = Event::Kind::active, .rank = 1, .host = "n1"});  // it notices that it is to stop
     job.take({.kind = Event::Kind::stopped, .rank = 0});
     job.take({.kind = Event::Kind::stopped, .rank = 1});
-    const auto found = diagnose(job, hung);
+    const auto found = diagnose(job, hung, {});
     EXPECT_EQ(found.cause, trace::HangDiagnosis::Cause::has_ended);
     EXPECT_THAT(found.culprits, ElementsAre(2));
     EXPECT_EQ(found.culprit, "rank 2 on n2 has ended: it has not called barrier 7 of world");
+}
+
+TEST_F(HangReport, NamesRanksThatHaveNotStartedByThePlan) {
+    using namespace std::chrono_literals;
+    const std::vector<std::string> hosts{"n0", "n1", "n1"};
+    JobState job(3);
+    EXPECT_EQ(unstarted_warning(diagnose(job, {}, hosts), job, 30s, "srun", ""),
+              "no rank has started, 30 s after srun was called: their node may be down, or wait for a file "
+              "system; the job waits");
+    EXPECT_EQ(
+        unstarted_warning(diagnose(job, {}, hosts), job, 30s, "srun", "srun: first\nsrun: job queued\n"),
+        "no rank has started, 30 s after srun was called: srun says \"srun: job queued\"; the job waits");
+    job.take({.kind = Event::Kind::started, .rank = 0, .host = "n0"});
+    const auto diagnosis = diagnose(job, {}, hosts);
+    EXPECT_THAT(diagnosis.culprits, ElementsAre(1, 2));
+    EXPECT_EQ(
+        unstarted_warning(diagnosis, job, 30'400ms, "srun", ""),
+        "ranks [1,2] on n1 have not started, 30 s after the last one that has: their node may be down, or "
+        "wait for a file system; the job waits");
 }
 
 TEST_F(HangReport, StacksOnAnotherNode) {

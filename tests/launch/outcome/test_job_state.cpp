@@ -145,6 +145,19 @@ TEST(JobState, WhoWaitedForARankThatHasEndedGetsTime) {
     EXPECT_THAT(hung(job, 5ms), ElementsAre(0, 1));
 }
 
+TEST(JobState, RanksThatWaitForOneThatDoesNotStartHang) {
+    constexpr std::int64_t second_us = 1'000'000;
+    JobState job(3);
+    for (const int rank : {0, 1}) job.take(event(Kind::started, rank, (1 + rank) * second_us));
+    for (const int rank : {0, 1}) job.take(event(Kind::idle, rank, 31 * second_us));
+    EXPECT_THAT(hung(job, 5s), IsEmpty()) << "a start may take 30 s longer than that of rank 1";
+    for (const int rank : {0, 1}) job.take(event(Kind::idle, rank, 32 * second_us));
+    EXPECT_THAT(hung(job, 5s), ElementsAre(0, 1));
+    EXPECT_THAT(hung(job, 31s), IsEmpty());
+    job.take(event(Kind::started, 2, 33 * second_us));
+    EXPECT_THAT(hung(job, 5s), IsEmpty()) << "it has come";
+}
+
 TEST(JobState, WhatARankDidBeforeItWasStoppedIsKept) {
     JobState job(1);
     Event state{.kind = Event::Kind::state};

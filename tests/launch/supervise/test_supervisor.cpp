@@ -143,8 +143,8 @@ TEST(Supervisor, NoSignalHitsAWorkerThatIsJustBeginning) {
 
     Supervised late(by_signals, 3);
     late.supervisor.notify({.kind = Command::Kind::show_stacks});
-    EXPECT_THAT(late.after(1min), IsEmpty());
-    EXPECT_EQ(late.sleeps(), std::nullopt);
+    EXPECT_THAT(late.after(20s), IsEmpty());
+    EXPECT_EQ(late.sleeps(), 10s) << "until it is told of";
     late.with(Kind::started, 0);
     EXPECT_THAT(late.after(1ms), IsEmpty());
     EXPECT_THAT(late.after(2'999ms), IsEmpty());
@@ -229,8 +229,9 @@ TEST(Supervisor, ANodeThatIsSilentIsLost) {
     limits.heartbeat_ranks = {0, 1};
     limits.max_silence = 20s;
     Supervised run(limits);
-    EXPECT_THAT(run.after(1min), IsEmpty());
+    EXPECT_THAT(run.after(1min), ElementsAre(Action{ReportUnstarted{1min}}));
     EXPECT_FALSE(run.supervisor.lost()) << "its ranks are starting still";
+
     run.started();
     run.after(15s);
     run.with(Kind::alive, 0);
@@ -241,6 +242,39 @@ TEST(Supervisor, ANodeThatIsSilentIsLost) {
     ASSERT_TRUE(run.supervisor.lost());
     EXPECT_EQ(run.supervisor.lost()->rank, 1);
     EXPECT_THAT(run.after(0ms), ElementsAre(Action{SignalBackend{SIGTERM}})) << "nobody is waited for";
+}
+
+TEST(Supervisor, RanksThatDoNotStartAreToldOfOnce) {
+    Supervised run(by_signals, 3);
+    run.with(Kind::started, 0);
+    EXPECT_THAT(run.after(1ms), IsEmpty());
+    EXPECT_EQ(run.sleeps(), 30s);
+    run.after(29s);
+    run.with(Kind::started, 1);
+    EXPECT_THAT(run.after(0ms), IsEmpty());
+    EXPECT_THAT(run.after(29'999ms), IsEmpty()) << "each that starts is a sign that others will";
+    EXPECT_THAT(run.after(1ms), ElementsAre(Action{ReportUnstarted{30s}}));
+    EXPECT_THAT(run.after(1h), IsEmpty());
+    EXPECT_EQ(run.sleeps(), std::nullopt);
+    run.with(Kind::started, 2);
+    EXPECT_THAT(run.after(1ms), ElementsAre(Action{ReportLateStart{1h + 1ms}}));
+    EXPECT_THAT(run.after(1h), IsEmpty());
+}
+
+TEST(Supervisor, AJobOfWhichNothingStartsIsToldOf) {
+    Supervised run(by_signals);
+    EXPECT_EQ(run.sleeps(), 30s);
+    EXPECT_THAT(run.after(30s), ElementsAre(Action{ReportUnstarted{30s}}));
+}
+
+TEST(Supervisor, WhoHasNotStartedInAJobThatIsStoppedIsNotToldOf) {
+    Supervised run(by_signals);
+    run.with(Kind::started, 0);
+    run.after(1ms);
+    run.after(29s);
+    run.requests.asked_to_stop_by = SIGTERM;
+    EXPECT_THAT(run.after(1ms), ElementsAre(stop));
+    EXPECT_THAT(run.after(1s), IsEmpty());
 }
 
 TEST(Supervisor, AFailureExplainsALossAndNotTheOtherWayRound) {
