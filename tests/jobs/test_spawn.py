@@ -209,11 +209,12 @@ def test_the_folder_of_a_killed_program_stays_as_long_as_its_launcher(job):
                  for pid in (thread / "children").read_text().split()]
     os.kill(launcher, signal.SIGSTOP)
     child.send_signal(signal.SIGKILL)
-    child.communicate()
+    child.wait()
     others = job.run(LAUNCH, "--quiet", "/bin/true", env={"TMPDIR": folder})
     assert others.returncode == 0, others.stderr
     assert any((path / "arguments").exists() for path in folder.glob("dtrain.*"))
     os.kill(launcher, signal.SIGCONT)
+    child.communicate(timeout=15)
     assert job.left_behind(15) == []
     assert job.run(LAUNCH, "--quiet", "/bin/true", env={"TMPDIR": folder}).returncode == 0
     assert list(folder.iterdir()) == []
