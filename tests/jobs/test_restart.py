@@ -136,7 +136,7 @@ def test_all_starts_of_a_job_have_one_mark(job):
 
 
 EPOCHS = 20
-LONG = 100  # without checkpoints
+LONG = 3000  # without checkpoints: most of a second
 
 
 def native_job(job, name, epochs=EPOCHS, learning_rate=0.001, checkpoint="every_steps = 5"):
