@@ -55,11 +55,25 @@ bool dies_at(int call, const tests::TemporaryFolder& parent, const std::function
 
 void remove_all_in(const tests::TemporaryFolder& parent) {
     for (const auto& left : std::filesystem::directory_iterator(parent.path()))
-        remove_if_abandoned(left.path(), "mark");
+        EXPECT_TRUE(remove_if_abandoned(left.path(), "mark")) << left;
 }
 
 int entries(const tests::TemporaryFolder& folder) {
     return static_cast<int>(std::distance(std::filesystem::directory_iterator(folder.path()), {}));
+}
+
+/// Expects that something can be done below the folder with a kill before each of its calls in turn, and that
+/// what is left then is found and removed.
+/// @param before done each time, without a kill
+void expect_that_nothing_stays(const tests::TemporaryFolder& parent, const std::function<void()>& before,
+                               const std::function<void()>& something) {
+    int call = 1;
+    for (before(); dies_at(call, parent, something); ++call, before()) {
+        remove_all_in(parent);
+        EXPECT_EQ(entries(parent), 0) << "killed at call " << call;
+    }
+    EXPECT_GT(call, 5);
+    EXPECT_EQ(entries(parent), 0);
 }
 
 TEST(FaultyFiles, ARenameWhoseReplyIsLostIsDone) {
@@ -103,13 +117,8 @@ TEST(FaultyFiles, NothingStaysOfAClaimedFolderWhereverItsProcessIsKilled) {
         const ClaimedFolder folder(parent.path(), "of.", "mark");
         write_bytes(std::filesystem::path(folder.path()) / "file", "");
     };
-    int call = 1;
-    for (; dies_at(call, parent, make_and_remove); ++call) {
-        remove_all_in(parent);
-        EXPECT_EQ(entries(parent), 0) << "killed at call " << call;
-    }
-    EXPECT_GT(call, 5);
-    EXPECT_EQ(entries(parent), 0);
+    expect_that_nothing_stays(
+        parent, [] {}, make_and_remove);
 }
 
 TEST(FaultyFiles, NothingStaysOfAnAbandonedFolderWhereverTheProcessThatRemovesItIsKilled) {
@@ -120,13 +129,7 @@ TEST(FaultyFiles, NothingStaysOfAnAbandonedFolderWhereverTheProcessThatRemovesIt
             write_bytes(parent / "of.abcdef" / file, "");
         }
     };
-    int call = 1;
-    for (abandon_one(); dies_at(call, parent, [&] { remove_all_in(parent); }); ++call, abandon_one()) {
-        remove_all_in(parent);
-        EXPECT_EQ(entries(parent), 0) << "killed at call " << call;
-    }
-    EXPECT_GT(call, 5);
-    EXPECT_EQ(entries(parent), 0);
+    expect_that_nothing_stays(parent, abandon_one, [&] { remove_all_in(parent); });
 }
 
 // A launcher that ends removes what a worker is removing.

@@ -231,7 +231,6 @@ TEST(Supervisor, ANodeThatIsSilentIsLost) {
     Supervised run(limits);
     EXPECT_THAT(run.after(1min), ElementsAre(Action{ReportUnstarted{1min}}));
     EXPECT_FALSE(run.supervisor.lost()) << "its ranks are starting still";
-
     run.started();
     run.after(15s);
     run.with(Kind::alive, 0);
