@@ -77,7 +77,9 @@ int main(int argc, char** argv) {
 
 @pytest.mark.parametrize("words, failing", [([], {1}), (["all"], {0, 1})])
 def test_what_nobody_catches_in_run_main_is_a_line_of_each_rank(job, words, failing):
-    """Without it: "terminate called after throwing an instance of ...", SIGABRT and a core dump."""
+    """Without it: "terminate called after throwing an instance of ...", SIGABRT and a core dump.
+
+    The launcher may stop a rank that has written its line and not yet ended, and says so there."""
     program = program_of("runs_main", RUN_MAIN)
     done = job.launch("--nproc_per_node", 2, "--report", "report.json", program, *words)
     assert done.returncode == 1, done.stderr
@@ -88,7 +90,8 @@ def test_what_nobody_catches_in_run_main_is_a_line_of_each_rank(job, words, fail
     assert f"---- last lines of workerlog.{cause['rank']} ----\nruns_main: rank {cause['rank']} has no data\n" in done.stderr
     for rank in failing:
         log = job.log(rank)
-        assert log.startswith(f"runs_main: rank {rank} has no data\n") and log.count("\n") == 1, log
+        assert re.fullmatch(f"runs_main: rank {rank} has no data\n"
+                            f"(dtrain: stopped by SIGTERM after rank {cause['rank']} failed on .*\n)?", log), log
 
 
 EARLY_END = BUILD / "tests" / "comm" / "early_end"
