@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/process_tree.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <map>
 #include <signal.h>
@@ -65,24 +68,37 @@ bool runs_a_program(pid_t pid) {
     return !error;
 }
 
-/// As in /proc/PID/environ, where every variable ends with a 0. A process that replaces its program shows
-/// none for a moment: until the new one has its environment, or if it did so between the opening of this file
-/// and its reading.
+/// Where each variable ends with a 0. By one call: between two of them the process may replace its program,
+/// and the rest of what it had is gone.
+std::string readable_environment_of(pid_t pid) {
+    const auto path = "/proc/" + std::to_string(pid) + "/environ";
+    for (std::size_t bytes = 32U << 10U;; bytes *= 2) {
+        const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        std::string variables(bytes, '\0');
+        const auto read = ::read(file.get(), variables.data(), variables.size());
+        variables.resize(static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
+        if (variables.size() < bytes) return variables;
+    }
+}
+
+/// Whether a process has an environment with nothing in it. While the kernel makes that of a new program its
+/// end is where it starts, too; where the code starts is set thereafter.
+bool has_no_variables(pid_t pid) {
+    constexpr std::size_t start_code = 26 - 3, env_start = 50 - 3, env_end = 51 - 3;
+    const auto fields = stat_fields(pid);
+    return fields.size() > env_end && fields[start_code] != "0" && fields[env_end] != "0" &&
+           fields[env_start] == fields[env_end];
+}
+
+/// A process that replaces its program shows no environment for a moment: until the new one has its own, or
+/// if it did so between the opening of the file and its reading.
 std::string environment_of(pid_t pid) {
-    using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::seconds longest_exec{1};
-    constexpr int reads_of_no_environment = 5;
-    constexpr std::size_t env_end = 51 - 3;
-    const auto give_up_at = Clock::now() + longest_exec;
-    for (int reads = 0; reads < reads_of_no_environment; ++reads) {
-        auto variables = read_file("/proc/" + std::to_string(pid) + "/environ").value_or("");
-        if (!variables.empty() || !runs_a_program(pid)) return variables;
-        const auto has_none_yet = [&] {
-            const auto fields = stat_fields(pid);
-            return fields.size() > env_end && fields[env_end] == "0";
-        };
-        while (has_none_yet() && Clock::now() < give_up_at)
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    constexpr int looks = 1000;
+    constexpr std::chrono::milliseconds between_looks{1};
+    for (int look = 0; look < looks; ++look) {
+        auto variables = readable_environment_of(pid);
+        if (!variables.empty() || !runs_a_program(pid) || has_no_variables(pid)) return variables;
+        std::this_thread::sleep_for(between_looks);
     }
     return {};
 }

@@ -181,13 +181,30 @@ TEST_F(ProcessTree, FindsProcessesByAVariable) {
     EXPECT_THAT(processes_with_variable("A_TOKEN", token + "1"), IsEmpty());
 }
 
+/// A shell that replaces itself by a shell, and so on.
+ProcessOptions replaces_its_program(Environment environment) {
+    environment.set("PATH", "/usr/bin:/bin");
+    return {.argv = {"sh", "-c", R"(exec sh -c "$0" "$0")", R"(exec sh -c "$0" "$0")"},
+            .environment = std::move(environment)};
+}
+
 TEST_F(ProcessTree, AProcessIsFoundWhileItReplacesItsProgram) {
     const auto token = fmt::format("token of {}", ::getpid());
-    Environment environment{{"A_TOKEN", token}, {"PATH", "/usr/bin:/bin"}};
-    Subprocess program({.argv = {"sh", "-c", R"(exec sh -c "$0" "$0")", R"(exec sh -c "$0" "$0")"},
-                        .environment = std::move(environment)});
+    Subprocess program(replaces_its_program({{"A_TOKEN", token}}));
     for (int looks = 0; looks < 1000; ++looks)
-        ASSERT_THAT(processes_with_variable("A_TOKEN", token), ElementsAre(program.pid())) << looks;
+        ASSERT_THAT(processes_with_variable("A_TOKEN", token), ElementsAre(program.pid()))
+            << "look " << looks << "; is it there? " << stat_of(program.pid()).has_value();
+}
+
+/// Of an environment of more bytes than a first read asks for.
+TEST_F(ProcessTree, SoIsOneThatHasManyVariables) {
+    const auto token = fmt::format("token of {}", ::getpid());
+    Environment environment{{"Z_TOKEN", token}};
+    for (const char name : std::string("ABCD")) environment.set({name}, std::string(50'000, name));
+    Subprocess program(replaces_its_program(std::move(environment)));
+    for (int looks = 0; looks < 1000; ++looks)
+        ASSERT_THAT(processes_with_variable("Z_TOKEN", token), ElementsAre(program.pid()))
+            << "look " << looks;
 }
 
 TEST_F(ProcessTree, TheCallerIsNotAmongThem) {
