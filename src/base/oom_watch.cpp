@@ -50,7 +50,7 @@ std::optional<OomKills> OomWatch::kills_since() const {
                         .limit = lowest_limit(*cgroup_, cgroup_->limit_name())};
     const auto on_machine = count_of_machine();
     if (on_machine && machine_before_ && *on_machine > *machine_before_)
-        return OomKills{.count = *on_machine - *machine_before_};
+        return OomKills{.count = *on_machine - *machine_before_, .outside = in_cgroup.has_value()};
     if (!in_cgroup && !on_machine) return std::nullopt;
     return OomKills{};
 }

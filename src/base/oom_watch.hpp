@@ -18,6 +18,9 @@ struct OomKills {
     std::int64_t count = 0;
     std::string cgroup;  ///< memory cgroup whose limit was hit; empty: counted for the whole machine
     std::optional<std::int64_t> limit;  ///< bytes that this cgroup may use, if limited
+    /// Counted for the whole machine, while this process's memory cgroup has a counter, too, and counted
+    /// none.
+    bool outside = false;
 
     /// "the kernel's OOM killer ended 1 process of memory cgroup /job_7 (limit 256 MiB)".
     std::string to_sentence() const;

@@ -73,7 +73,8 @@ std::string end_diagnosis(const ExitStatus& ended, const std::optional<OomKills>
     // A shell reports the signal that ended its command as an exit status.
     const auto ended_by = [&](int signal) { return ended.shell_status() == 128 + signal; };
     std::vector<std::string> info;
-    if (kills && kills->count > 0)
+    const bool of_other_jobs = kills && kills->outside && !ended_by(SIGKILL);
+    if (kills && kills->count > 0 && !of_other_jobs)
         info.push_back(kills->to_sentence());
     else if (kills && ended_by(SIGKILL))
         info.emplace_back("the kernel's OOM killer did not do it, by its counters");

@@ -80,6 +80,15 @@ TEST_F(OomWatchTest, TheMachinesCounterIsTheSecondWord) {
               "the kernel's OOM killer ended 1 process on this machine meanwhile");
 }
 
+TEST_F(OomWatchTest, WhatTheOwnCgroupDidNotCountIsOutside) {
+    write("membership", "0::/job\n");
+    write("cgroup/job/memory.events", "oom_kill 3\n");
+    write("vmstat", "oom_kill 10\n");
+    const OomWatch watch(sources());
+    write("vmstat", "oom_kill 12\n");
+    EXPECT_EQ(watch.kills_since(), (OomKills{.count = 2, .outside = true}));
+}
+
 TEST_F(OomWatchTest, NothingWithoutCounters) {
     EXPECT_EQ(OomWatch(sources()).kills_since(), std::nullopt);
     write("membership", "garbage\n0::\n:\n");

@@ -80,6 +80,7 @@ def test_signal(job, name, status, words):
     assert f"\n  hint: {words}" in done.report
 
 
+@pytest.mark.xdist_group("oom")  # its counter is also the machine's
 def test_sigkill_without_the_oom_killer(job):
     done = fail(job, "os.kill(os.getpid(), signal.SIGKILL)")
     assert done.returncode == 137
@@ -134,6 +135,7 @@ def memory_cgroup():
         yield group
 
 
+@pytest.mark.xdist_group("oom")
 def test_oom_kill_is_told_as_such(job, memory_cgroup):
     job.script("a.py", RANK_1 + "held = []\nwhile True: held.append(b'x' * (1 << 20))")
     child = job.start(LAUNCH, "--nproc_per_node", 2, "a.py", preexec_fn=memory_cgroup.enter)

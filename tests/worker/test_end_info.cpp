@@ -30,6 +30,15 @@ TEST(EndInfo, AKilledChildMayEndTheProgramOtherwise) {
               "the kernel's OOM killer ended 1 process of memory cgroup /job (limit 1 GiB)");
 }
 
+TEST(EndInfo, WhatIsKilledOutsideItsCgroupOnlyConcernsAProgramThatWasKilled) {
+    const OomKills outside{.count = 1, .outside = true}, of_machine{.count = 1};
+    const std::string meanwhile = "the kernel's OOM killer ended 1 process on this machine meanwhile";
+    EXPECT_EQ(end_diagnosis({.code = 1}, outside, {}, small), "");
+    EXPECT_EQ(end_diagnosis({.signal = SIGSEGV}, outside, {}, small), "");
+    EXPECT_EQ(end_diagnosis({.signal = SIGKILL}, outside, {}, small), meanwhile);
+    EXPECT_EQ(end_diagnosis({.code = 1}, of_machine, {}, small), meanwhile);
+}
+
 TEST(EndInfo, BusErrorsComeFromSharedMemory) {
     EXPECT_EQ(end_diagnosis({.signal = SIGBUS}, OomKills{}, {}, small),
               "/dev/shm holds 64 MiB, 4 KiB of it free after the end");
