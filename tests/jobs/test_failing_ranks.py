@@ -94,6 +94,56 @@ def test_what_nobody_catches_in_run_main_is_a_line_of_each_rank(job, words, fail
         assert re.fullmatch(f"runs_main: rank {rank} has no data\n{stopped}", log), log
 
 
+# Rank 0 reads the memory of rank 1, which has been killed with its part of the second allgather announced: of the first the ranks
+# put theirs into shared memory (faster_way.hpp).
+KILLED_WHILE_READ = r"""
+#include <csignal>
+#include <poll.h>
+#include <span>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <vector>
+#include <dtrain/parallel_env.hpp>
+#include <dtrain/run_main.hpp>
+
+int main(int argc, char** argv) {
+    return dtrain::run_main(argv[0], [&] {
+        std::signal(SIGTERM, SIG_IGN);
+        ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // where Yama forbids reading (kernel.yama.ptrace_scope)
+        const dtrain::ParallelEnv env(argc, argv);
+        const auto ranks = env.communicator();
+        const int pid = ::getpid();
+        std::vector<int> pids(2);
+        ranks.all_gather(std::span(&pid, 1), std::span(pids));
+        std::vector<float> own(1 << 20), all(2 << 20);
+        ranks.all_gather(std::span<const float>(own), std::span(all));
+        pollfd other{static_cast<int>(::syscall(SYS_pidfd_open, pids[1 - env.rank()], 0)), POLLIN, 0};
+        ranks.barrier();
+        if (env.rank() == 1) {
+            const auto request = ranks.start_all_gather(std::span<const float>(own), std::span(all));
+            std::raise(SIGKILL);
+        }
+        ::poll(&other, 1, -1);
+        ranks.all_gather(std::span<const float>(own), std::span(all));
+        return 0;
+    });
+}
+"""
+
+
+def test_a_rank_that_reads_the_memory_of_a_killed_one_says_which(job):
+    """Not: "the memory of process 4711 cannot be read: No such process"."""
+    program = program_of("killed_while_read", KILLED_WHILE_READ)
+    done = job.launch("--nproc_per_node", 2, "--report", "report.json", program)
+    assert done.returncode == 128 + signal.SIGKILL, done.stderr
+    report = json.loads((job.folder / "report.json").read_text())
+    assert report["cause"]["rank"] == 1, report
+    error = f"all_gather number 4 waited 0.0 s for rank 1 (its process, {report['cause']['pid']}, has ended)"
+    assert f"killed_while_read: {error}\n" in job.log(0), job.log(0)
+    assert f"  of them rank 0 on {os.uname().nodename} ended with exit code 1; error: {error}; log: " in done.stderr, done.stderr
+
+
 EARLY_END = BUILD / "tests" / "comm" / "early_end"
 # A busy machine wakes it up somewhat after its 3 s.
 NEVER_SPOKE = r"allreduce number 1 waited [3-9]\.\d s for rank 0 \(in no operation; it has called none yet\)"

@@ -58,6 +58,7 @@ OperationQueue::OperationQueue(MPI_Comm all, MPI_Comm node, NodeMap where, std::
       sources(map.neighbours().size()),
       destinations(sources.size()),
       world_ranks_(world_ranks(all)),
+      processes_(MpiPeers(node).all_gather(own_rank_process())),
       crowded_(is_crowded(MpiPeers(node))),
       deadline_(deadline),
       side_channel_(all, map) {
@@ -283,21 +284,26 @@ void OperationQueue::note_given_up() {
     if (communicator != MPI_COMM_NULL || mpi_is_running()) note_broken();
 }
 
+/// Ranks because of which a neighbour's memory is gone.
+std::vector<MissingRank> OperationQueue::ended_with_memory_of(int neighbour) const {
+    const auto of_node = static_cast<std::size_t>(neighbour);
+    if (!why_gone_ && !has_ended(processes_[of_node])) return {};
+    if (!why_gone_) return {{map.neighbours()[of_node], ended_text(processes_[of_node])}};
+    if (auto why = why_gone_(neighbour)) return {{neighbour, std::move(*why)}};
+    return board.alarm() != 0 ? gone(board.alarm())  // it had given up because of another one
+                              : std::vector<MissingRank>();
+}
+
 std::exception_ptr OperationQueue::failure_of(Operation operation, std::uint64_t number,
                                               std::exception_ptr failure) {
     try {
         std::rethrow_exception(failure);
     } catch (const MemoryGone& of) {
         const auto end = Backoff::Clock::now() + gone_is_seen_within;
-        while (why_gone_ && Backoff::Clock::now() < end) {
-            std::vector<MissingRank> ended;
-            if (auto why = why_gone_(of.rank()))
-                ended.push_back({of.rank(), std::move(*why)});
-            else if (board.alarm() != 0)  // it had given up because of another one
-                ended = gone(board.alarm());
-            if (!ended.empty()) {
+        while (Backoff::Clock::now() < end) {
+            if (auto ended = ended_with_memory_of(of.rank()); !ended.empty()) {
                 note_given_up();
-                board.raise_alarm(number);
+                if (why_gone_) board.raise_alarm(number);  // mpirun ends the others
                 name_in_job(ended);
                 return std::make_exception_ptr(
                     reported(timeout(name_of(operation), number, {}, std::move(ended), rank), world_ranks_));

@@ -15,6 +15,7 @@
 
 #include <mpi.h>
 
+#include "comm/failure/rank_process.hpp"
 #include "comm/failure/side_channel.hpp"
 #include "comm/mpi/operation_trace.hpp"
 #include "comm/mpi/task.hpp"
@@ -137,6 +138,7 @@ class OperationQueue {
     bool is_too_late(std::chrono::duration<double> waited);
     std::vector<MissingRank> gone(std::uint64_t number) const;
     std::vector<MissingRank> gone_for(const Call& message) const;
+    std::vector<MissingRank> ended_with_memory_of(int neighbour) const;
     bool have_ranks_gone();
     void note_given_up();
     void check_deadline(std::chrono::duration<double> waited);
@@ -156,7 +158,8 @@ class OperationQueue {
     std::map<std::uint64_t, std::exception_ptr> failures_;
     int request_error_ = MPI_SUCCESS;
     std::map<std::uint64_t, std::vector<std::byte*>> parts_;
-    std::vector<int> world_ranks_;  // by rank of this communicator: its number in the job
+    std::vector<int> world_ranks_;        // by rank of this communicator: its number in the job
+    std::vector<RankProcess> processes_;  // of the node, with MPI
     std::function<std::optional<std::string>(int rank)> why_gone_;
     std::function<bool(int rank)> has_left_;
     std::function<void()> note_given_up_;
