@@ -25,7 +25,7 @@ std::optional<std::string> exception_line(std::string_view log);
 /// libmpi.so.40: cannot open shared object file: No such file or directory".
 std::optional<std::string> loader_complaint(std::string_view log);
 
-/// What ended a rank, as far as its log tells.
+/// What ended a rank.
 enum class EndedBy {
     itself,
     /// Another process, most likely because another rank failed: Paddle's "[SignalInfo: *** SIGTERM (@0x3fe)
@@ -34,7 +34,9 @@ enum class EndedBy {
     /// Open MPI 5, whose connection to another rank was closed: "[n2:7] *** An error occurred in Socket
     /// closed".
     lost_connection,
+    killed_rank,  ///< its error tells that it waited for a rank that a signal had ended
 };
+/// As far as its log tells: not killed_rank.
 EndedBy ended_by(std::string_view log);
 
 /// Of a rank that Open MPI ended because of an error that belongs to no call (MPI_ERR_UNKNOWN).

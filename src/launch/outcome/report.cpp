@@ -220,10 +220,21 @@ class Examination {
         return told == EndedBy::itself && by_open_mpi ? ended_by(ending_.engine_text) : told;
     }
 
+    bool waited_for_killed_rank(const RankEnd& end) const {
+        if (!end.error || !end.error->operation) return false;
+        return std::ranges::any_of(end.error->operation->missing, [&](const auto& peer) {
+            const auto other = std::ranges::find(report_.failed, peer.rank, &RankEnd::rank);
+            return other != report_.failed.end() && other->rank != end.rank && other->how == How::exited &&
+                   other->status.signal != 0;
+        });
+    }
+
     void put_consequences_last() {
         if (report_.failed.size() < 2) return;
         for (auto& end : report_.failed)
-            if (end.how != How::vanished) end.ended_by = what_ended(end, log_tail_(end.rank));
+            if (end.how != How::vanished)
+                end.ended_by =
+                    waited_for_killed_rank(end) ? EndedBy::killed_rank : what_ended(end, log_tail_(end.rank));
         const auto by_itself = [](const auto& end) { return !end.is_consequence(); };
         if (std::none_of(report_.failed.begin(), report_.failed.end(), by_itself))
             for (auto& end : report_.failed) end.ended_by = EndedBy::itself;

@@ -184,6 +184,7 @@ std::string how_it_failed(EndedBy by) {
             return "ended by SIGTERM, as its log says: ";
         case EndedBy::lost_connection:
             return "ended by Open MPI, which lost its connection to another rank: ";
+        case EndedBy::killed_rank:
         case EndedBy::itself:
             break;
     }

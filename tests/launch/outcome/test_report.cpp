@@ -66,6 +66,12 @@ RankError of_server(int number, const std::string& why) {
             .server = number};
 }
 
+RankError timeout_of(const std::string& operation, std::vector<RankError::Peer> missing) {
+    return {.kind = "dtrain::CommunicatorTimeout",
+            .message = operation + " number 7 waited 3.0 s for others",
+            .operation = RankError::Operation{operation, 7, 3.0, std::move(missing)}};
+}
+
 std::vector<RankInfo> trainers(int size) {
     std::vector<RankInfo> ranks;
     for (int rank = 0; rank < size; ++rank)
@@ -247,6 +253,29 @@ TEST(Report, SeveralFailAtOnce) {
               "never told how they ended: ranks [0,1,4,5,6,7]\n"
               "ABORT!!! Out of all 8 trainers, the trainer process with rank=[2,3] was aborted. Please check "
               "its log.\n");
+}
+
+/// A rank may find another one killed, and end, before that one's end is known.
+TEST(Report, ARankThatWaitedForAKilledOneIsAConsequence) {
+    const auto gave_up_on = [](int other) {
+        return saying(timeout_of("allreduce", {{other, "its process, 4711, has ended"}}),
+                      ended(Kind::exited, 2, 100, {.code = 2}));
+    };
+    const auto killed = ended(Kind::exited, 3, 300, {.signal = SIGKILL});
+    const auto report = examined(job_of(4, {gave_up_on(3), killed}));
+    EXPECT_THAT(ranks_of(report.failed), ElementsAre(3, 2));
+    EXPECT_TRUE(report.failed.back().is_consequence());
+    EXPECT_EQ(report.status, 128 + SIGKILL);
+    EXPECT_THAT(report_text(report),
+                AllOf(StartsWith("rank 3 on n1: the program ended with signal SIGKILL (9)\n"),
+                      HasSubstr("failed too: rank 2 on n1: the program ended with exit code 2; error: "
+                                "allreduce number 7 waited 3.0 s for others; log: ")));
+
+    const auto exited = ended(Kind::exited, 3, 300, {.code = 1});
+    EXPECT_THAT(ranks_of(examined(job_of(4, {gave_up_on(3), exited})).failed), ElementsAre(2, 3))
+        << "it may have failed because the other one gave up";
+    EXPECT_THAT(ranks_of(examined(job_of(4, {gave_up_on(1), killed})).failed), ElementsAre(2, 3))
+        << "rank 1 has not failed";
 }
 
 TEST(Report, TheAbortLineNamesTheCauseAndThenAllInTheOrderOfRanks) {
@@ -775,12 +804,6 @@ TEST(Report, WhoeverHasAnErrorOfItsOwnStaysTheCause) {
     other_code.take(saying(server, ended(Kind::stopped, 0, 6, {.code = 1})));
     for (const int rank : {2, 3}) other_code.take(ended(Kind::stopped, rank, 6, {.code = 1}));
     EXPECT_EQ(cause_of(other_code), 1);
-}
-
-RankError timeout_of(const std::string& operation, std::vector<RankError::Peer> missing) {
-    return {.kind = "dtrain::CommunicatorTimeout",
-            .message = operation + " number 7 waited 3.0 s for others",
-            .operation = RankError::Operation{operation, 7, 3.0, std::move(missing)}};
 }
 
 TEST(Report, RanksThatTheCauseWaitedForInVainAreNamedWithNodeAndLog) {
