@@ -172,7 +172,7 @@ class Examination {
         if (left_mpi) report_.failed.push_back(end_of(*left_mpi));
         if (vanished) {
             for (const int rank : vanished_ranks()) report_.failed.push_back(end_of(rank));
-            if (nothing_was_started())
+            if (!said_.died && nothing_was_started())
                 report_.not_started = said_.not_started.value_or(ending_.machine_info.empty()
                                                                      ? ending_.engine + " could not start it"
                                                                      : ending_.machine_info);

@@ -555,6 +555,15 @@ TEST(Report, MpirunCouldNotStartAnything) {
                                            HasSubstr("\nThere are not enough slots\n")));
 }
 
+TEST(Report, AWorkerThatWasKilledBeforeItToldAnythingHadStarted) {
+    const auto report =
+        examined(JobState(2), {.engine_status = {.code = 137}, .engine_text = rank_1_killed_4});
+    EXPECT_EQ(report.status, 137);
+    EXPECT_THAT(report_text(report),
+                AllOf(StartsWith("rank [1] ended without a word: dtrain-worker was killed, "),
+                      Not(HasSubstr("nothing was started"))));
+}
+
 TEST(Report, ARealFailureComesBeforeAVanishedWorker) {
     const auto job = job_of(2, {ended(Kind::exited, 0, 20, {.code = 7})});
     const auto report = examined(job, {.engine_status = {.code = 137}, .engine_text = rank_1_killed_4});
