@@ -64,8 +64,13 @@ def test_a_rank_that_fails_ends_the_others(made_up):
 
 
 def test_a_worker_that_is_killed_is_named(made_up):
-    executable(made_up, "kill.sh",
-               "[ $PADDLE_TRAINER_ID = 1 ] && kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)\nsleep 1000\n")
+    executable(made_up, "kill.sh", f"""
+[ $PADDLE_TRAINER_ID = 0 ] && sleep 1000
+export DTRAIN_JOBS_DIR={made_up.spool["DTRAIN_JOBS_DIR"]}
+until {made_up.made_up} status | grep -q ' 2/2 '; do sleep 0.1; done  # before, nobody knows that it runs
+kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)
+sleep 1000
+""")
     failed = forks(made_up, "--grace", "1", "kill.sh")
     assert failed.returncode == 128 + signal.SIGKILL, failed.stderr
     assert "rank 1" in failed.stderr, failed.stderr
