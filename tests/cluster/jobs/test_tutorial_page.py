@@ -28,7 +28,7 @@ UNSAID = ("...", "  hint: the kernel's OOM killer did not do it, by its counters
 # Open MPI 5 may end all neighbours of a killed rank before they are told to stop.
 ENDED_BY_OPEN_MPI = "\nended by Open MPI, which lost its connection to another rank: "
 # A rank that was just reading the killed one's memory may give up, and end the others, before they are told to stop.
-GAVE_UP = re.compile(r"^failed too: rank 2 on node2: .*; error: \w+ number \d+ waited 0\.0 s for rank .* has ended\)", re.M)
+GAVE_UP = re.compile(r"^failed too: rank [23] on node2: .*; error: \w+ number \d+ waited 0\.0 s for rank .* has ended\)", re.M)
 # Columns, as on a terminal. With Slurm 22.05 and PMIx 4.2 of Debian 12, on a busy machine, a rank of one job in twenty crashes in
 # Open MPI's MPI_Init when PMIx shares data in memory (3 of 65 jobs; none of 99 with this variable).
 TERMINAL = "ls() { command ls -C -w 200 \"$@\"; }\nexport PMIX_MCA_gds=hash\n"
