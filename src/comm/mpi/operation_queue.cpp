@@ -58,7 +58,6 @@ OperationQueue::OperationQueue(MPI_Comm all, MPI_Comm node, NodeMap where, std::
       sources(map.neighbours().size()),
       destinations(sources.size()),
       world_ranks_(world_ranks(all)),
-      processes_(MpiPeers(node).all_gather(own_rank_process())),
       crowded_(is_crowded(MpiPeers(node))),
       deadline_(deadline),
       side_channel_(all, map) {
@@ -286,10 +285,8 @@ void OperationQueue::note_given_up() {
 
 /// Ranks because of which a neighbour's memory is gone.
 std::vector<MissingRank> OperationQueue::ended_with_memory_of(int neighbour) const {
-    const auto of_node = static_cast<std::size_t>(neighbour);
-    if (!why_gone_ && !has_ended(processes_[of_node])) return {};
-    if (!why_gone_) return {{map.neighbours()[of_node], ended_text(processes_[of_node])}};
-    if (auto why = why_gone_(neighbour)) return {{neighbour, std::move(*why)}};
+    if (auto why = why_gone_ ? why_gone_(neighbour) : other_memory.why_gone(neighbour))
+        return {{map.neighbours()[static_cast<std::size_t>(neighbour)], std::move(*why)}};
     return board.alarm() != 0 ? gone(board.alarm())  // it had given up because of another one
                               : std::vector<MissingRank>();
 }

@@ -15,7 +15,6 @@
 
 #include <mpi.h>
 
-#include "comm/failure/rank_process.hpp"
 #include "comm/failure/side_channel.hpp"
 #include "comm/mpi/operation_trace.hpp"
 #include "comm/mpi/task.hpp"
@@ -158,8 +157,7 @@ class OperationQueue {
     std::map<std::uint64_t, std::exception_ptr> failures_;
     int request_error_ = MPI_SUCCESS;
     std::map<std::uint64_t, std::vector<std::byte*>> parts_;
-    std::vector<int> world_ranks_;        // by rank of this communicator: its number in the job
-    std::vector<RankProcess> processes_;  // of the node, with MPI
+    std::vector<int> world_ranks_;  // by rank of this communicator: its number in the job
     std::function<std::optional<std::string>(int rank)> why_gone_;
     std::function<bool(int rank)> has_left_;
     std::function<void()> note_given_up_;

@@ -51,7 +51,7 @@ bool has_mark(int process, std::uint64_t address, std::uint64_t mark) {
 
 OtherMemory::OtherMemory(const Peers& node) {
     struct Process {
-        std::int64_t pid = 0;
+        RankProcess process;
         std::uint64_t address = 0;  // of its mark
         std::uint64_t mark = 0;
         std::uint64_t trial = 0;  // address of what any rank may write
@@ -59,37 +59,44 @@ OtherMemory::OtherMemory(const Peers& node) {
     static std::uint64_t trial = 0;
     const auto& mark = process_mark();
     is_open_ = true;
-    for (const auto& process : node.all_gather(Process{::getpid(), reinterpret_cast<std::uintptr_t>(&mark),
-                                                       mark, reinterpret_cast<std::uintptr_t>(&trial)})) {
-        processes_.push_back(static_cast<int>(process.pid));
-        mark_addresses_.push_back(process.address);
-        marks_.push_back(process.mark);
+    for (const auto& other :
+         node.all_gather(Process{own_rank_process(), reinterpret_cast<std::uintptr_t>(&mark), mark,
+                                 reinterpret_cast<std::uintptr_t>(&trial)})) {
+        processes_.push_back(other.process);
+        mark_addresses_.push_back(other.address);
+        marks_.push_back(other.mark);
         constexpr std::uint64_t zero = 0;
-        if (!has_mark(processes_.back(), process.address, process.mark) ||
-            !write_to(processes_.back(), process.trial, std::as_bytes(std::span(&zero, 1))))
+        if (!has_mark(processes_.back().pid, other.address, other.mark) ||
+            !write_to(processes_.back().pid, other.trial, std::as_bytes(std::span(&zero, 1))))
             is_open_ = false;
     }
     is_open_ = node.all(is_open_);
 }
 
 void OtherMemory::throw_gone(int rank, const char* what) const {
-    throw MemoryGone(
-        fmt::format("the memory of process {} cannot be {}: {}", processes_[static_cast<std::size_t>(rank)],
-                    what, std::generic_category().message(errno)),
-        rank);
+    throw MemoryGone(fmt::format("the memory of process {} cannot be {}: {}",
+                                 processes_[static_cast<std::size_t>(rank)].pid, what,
+                                 std::generic_category().message(errno)),
+                     rank);
 }
 
 void OtherMemory::read(int rank, std::uint64_t address, std::span<std::byte> to) const {
-    if (!read_from(processes_[static_cast<std::size_t>(rank)], address, to)) throw_gone(rank, "read");
+    if (!read_from(processes_[static_cast<std::size_t>(rank)].pid, address, to)) throw_gone(rank, "read");
 }
 
 void OtherMemory::write(int rank, std::uint64_t address, std::span<const std::byte> from) const {
-    if (!write_to(processes_[static_cast<std::size_t>(rank)], address, from)) throw_gone(rank, "written");
+    if (!write_to(processes_[static_cast<std::size_t>(rank)].pid, address, from)) throw_gone(rank, "written");
 }
 
 void OtherMemory::check_is_there(int rank) const {
     const auto of_rank = static_cast<std::size_t>(rank);
-    if (!has_mark(processes_[of_rank], mark_addresses_[of_rank], marks_[of_rank])) throw_gone(rank, "read");
+    if (!has_mark(processes_[of_rank].pid, mark_addresses_[of_rank], marks_[of_rank]))
+        throw_gone(rank, "read");
+}
+
+std::optional<std::string> OtherMemory::why_gone(int rank) const {
+    const auto& process = processes_[static_cast<std::size_t>(rank)];
+    return has_ended(process) ? std::optional(ended_text(process)) : std::nullopt;
 }
 
 }  // namespace dtrain::comm

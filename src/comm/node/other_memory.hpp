@@ -4,11 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <dtrain/error.hpp>
+
+#include "comm/failure/rank_process.hpp"
 
 namespace dtrain::comm {
 
@@ -44,13 +47,16 @@ class OtherMemory {
     /// MemoryGone
     void check_is_there(int rank) const;
 
+    /// "its process, 4711, has ended", if that of the node's rank `rank` has.
+    std::optional<std::string> why_gone(int rank) const;
+
     /// process_mark() of each rank of the node.
     const std::vector<std::uint64_t>& marks() const { return marks_; }
 
   private:
     [[noreturn]] void throw_gone(int rank, const char* what) const;
 
-    std::vector<int> processes_;
+    std::vector<RankProcess> processes_;
     std::vector<std::uint64_t> mark_addresses_;
     std::vector<std::uint64_t> marks_;
     bool is_open_ = false;
