@@ -258,8 +258,9 @@ class Model {
     /// be written
     void save(const std::filesystem::path& path, std::optional<CheckpointFormat> format = {}) const;
 
-    /// Resumes where save() or Checkpoints stopped, bit for bit if batch_size and the number of ranks (or
-    /// virtual ranks) are the same; the seed becomes the checkpoint's. Only the first rank reads it.
+    /// Resumes where save() or Checkpoints stopped, bit for bit if batch_size, the number of ranks (or
+    /// virtual ranks), ModelOptions::threads and the kind of processor are the same; the seed becomes the
+    /// checkpoint's. Only the first rank reads it.
     /// @throws NotPreparedError; UsageError on all ranks if it cannot be read, or network, loss or optimizer
     /// differ: the first difference is named. The model is then unchanged. With ModelOptions::servers it is a
     /// directory that servers have written, and is loaded before the first fit(), evaluate(), predict() or

@@ -49,14 +49,19 @@ def test_from_one_rank_to_many_it_takes_three_lines(name):
 LINE = re.compile(r"^epoch: (\d+), batch_id: (\d+), loss is: (\S+), acc is: (\S+)$", re.M)
 
 
-@pytest.mark.parametrize("name, lines", [("digits", 10), ("lenet", 20)])
-def test_layers_learn_on_any_number_of_ranks_what_one_learns(name, lines, layer_programs, tmp_path):
-    """Oracle: means over the ranks' equal parts of a batch are those of the batch, to the six digits printed."""
+@pytest.mark.parametrize("name, lines, alike", [("digits", 10, 10), ("lenet", 20, 4)])
+def test_layers_learn_on_any_number_of_ranks_what_one_learns(name, lines, alike, layer_programs, tmp_path):
+    """Oracle: means over the ranks' equal parts of a batch are those of the batch, while rounding stays rounding.
+
+    With LeNet's ReLUs, pooling and Adam a last bit decides after some epochs which way training takes: one rank whose images are
+    5e-7 brighter ends with a loss 6% off. So the first two epochs are compared, and how well all have learnt in the end.
+    """
     digits = ROOT / "examples/digits.h5"
     alone = run([layer_programs[name], digits], tmp_path)
     assert alone.returncode == 0, alone.stderr
     expected = {(epoch, batch): (float(loss), float(acc)) for epoch, batch, loss, acc in LINE.findall(alone.stdout)}
     assert len(expected) == lines and float(alone.stdout.split("test acc is: ")[1]) > .94, alone.stdout
+    compared = list(expected)[:alike]
 
     assert run([layer_programs[f"{name}_ranks"], digits], tmp_path).stdout == alone.stdout
     for ranks in (2, 4):
@@ -65,10 +70,12 @@ def test_layers_learn_on_any_number_of_ranks_what_one_learns(name, lines, layer_
         for epoch, batch, *metrics in LINE.findall(several.stdout):
             found.setdefault((epoch, batch), []).append([float(each) for each in metrics])
         assert found.keys() == expected.keys(), several.stdout + several.stderr
-        for step, parts in found.items():
-            assert len(parts) == ranks
-            for mean, whole in zip((sum(each) / ranks for each in zip(*parts)), expected[step]):
+        assert {len(parts) for parts in found.values()} == {ranks}
+        for step in compared:
+            for mean, whole in zip((sum(each) / ranks for each in zip(*found[step])), expected[step]):
                 assert mean == pytest.approx(whole, rel=1e-3, abs=1e-4), (step, ranks)
+        learnt = re.findall(r"^test acc is: (\S+)$", several.stdout, re.M)
+        assert len(learnt) == ranks and min(map(float, learnt)) > .94, several.stdout
 
 
 @pytest.mark.parametrize("name", ["digits", "lenet"])

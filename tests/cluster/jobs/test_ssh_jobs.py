@@ -110,13 +110,13 @@ def test_parameter_servers_whose_lists_interleave_the_nodes(job):
 
 @pytest.mark.parametrize("mode", ["sync", "geo"])
 def test_a_native_job_with_parameter_servers_on_several_nodes(job, mode):
-    """Oracle: the same job on one node; in sync mode the parameters are the same bit for bit."""
+    """Oracle: the same job on one node; in sync mode the parameters are the same bit for bit, with as many threads a rank."""
     settings = f'[servers]\nmode = "{mode}"\n'
     job.script("job.toml", NATIVE_JOB.format(digits=ROOT / "examples/digits.h5", epochs=3, name="saved", optimizer="adam",
                                              hidden=64, every=1) + settings)
 
     def trained(*options):
-        done = job.launch_on(1, *options, "--tee", "all", "job.toml")
+        done = job.launch_on(1, *options, "--tee", "all", "job.toml", env={"OMP_NUM_THREADS": 1})
         assert done.returncode == 0, done.stderr
         assert "trainers with 2 parameter servers" in done.stdout, done.stdout
         return re.search(r"checksum (\w{16})", done.stdout)[1]
