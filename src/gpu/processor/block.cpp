@@ -3,8 +3,12 @@
 #include "gpu/processor/block.hpp"
 
 #include <cstdlib>
-#include <string>
 
+#include <fmt/format.h>
+
+#include <dtrain/error.hpp>
+
+#include "base/text.hpp"
 #include "base/work_team.hpp"
 #include "gpu/processor/launch.hpp"
 
@@ -13,7 +17,11 @@ namespace {
 
 unsigned threads_of_a_block() {
     const char* value = std::getenv("DTRAIN_GPU_STAND_IN_THREADS");
-    return value == nullptr || *value == '\0' ? 1 : static_cast<unsigned>(std::stoul(value));
+    if (value == nullptr || *value == '\0') return 1;
+    const auto threads = parse_int<unsigned>(value);
+    if (!threads || *threads < 1)
+        throw Error(fmt::format("DTRAIN_GPU_STAND_IN_THREADS is '{}', expected a number above 0", value));
+    return *threads;
 }
 
 }  // namespace

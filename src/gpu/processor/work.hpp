@@ -30,10 +30,7 @@ struct StreamWork {
     bool advance(std::size_t end) {
         while (done < end && !waiting.empty()) {
             if (is_inside_) return false;
-            is_inside_ = true;
-            const bool is_done = waiting.front().advance();
-            is_inside_ = false;
-            if (!is_done) return false;
+            if (!advance_first()) return false;
             waiting.pop_front();
             ++done;
         }
@@ -45,6 +42,19 @@ struct StreamWork {
     }
 
   private:
+    /// What fails stays the first: like a GPU's error it comes again to whoever waits.
+    bool advance_first() {
+        is_inside_ = true;
+        try {
+            const bool is_done = waiting.front().advance();
+            is_inside_ = false;
+            return is_done;
+        } catch (...) {
+            is_inside_ = false;
+            throw;
+        }
+    }
+
     bool is_inside_ = false;  // in the first work item, which may advance other streams
 };
 

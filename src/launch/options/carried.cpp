@@ -31,9 +31,9 @@ bool holds(const Names& names, std::string_view name) {
 }
 
 /// Prefixes, before an underscore, of whole families of variables.
-constexpr std::array<std::string_view, 16> carried_families{
-    "DTRAIN", "PADDLE", "FLAGS", "NCCL", "GLOO", "TORCH", "OMP",  "KMP",
-    "MKL",    "CUDA",   "UCX",   "FI",   "HF",   "TF",    "GLOG", "TORCHELASTIC"};
+constexpr std::array<std::string_view, 18> carried_families{
+    "DTRAIN", "PADDLE", "FLAGS", "NCCL", "GLOO", "TORCH", "OMP", "KMP",  "MKL",
+    "ONEDNN", "DNNL",   "CUDA",  "UCX",  "FI",   "HF",    "TF",  "GLOG", "TORCHELASTIC"};
 
 bool in_carried_family(std::string_view name) {
     const auto family = name.substr(0, name.find('_'));

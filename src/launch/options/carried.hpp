@@ -25,8 +25,8 @@ Environment given_variables(const Options& options, const Environment& environme
                             const ReadFile& read_file);
 
 /// Names in `environment` that are also passed to other nodes: search paths of programs and libraries, the
-/// virtual environment, and the settings of dtrain, Paddle, torch, NCCL, Gloo, OpenMP and the like, except
-/// those that belong to one machine (CUDA_VISIBLE_DEVICES).
+/// virtual environment, and the settings of dtrain, Paddle, torch, NCCL, Gloo, OpenMP, oneDNN and the like,
+/// except those that belong to one machine (CUDA_VISIBLE_DEVICES).
 std::vector<std::string> carried_names(const Environment& environment, const Environment& given);
 
 }  // namespace dtrain::launch

@@ -58,6 +58,8 @@ TEST(CarriedNames, WhatProgramsNeedAndNothingOfOneMachine) {
                                   {"PYTHONUNBUFFERED", "1"},
                                   {"NCCL_DEBUG", "INFO"},
                                   {"FLAGS_check_nan_inf", "1"},
+                                  {"ONEDNN_MAX_CPU_ISA", "AVX2"},
+                                  {"DNNL_MAX_CPU_ISA", "AVX2"},
                                   {"HOME", "/root"},
                                   {"HOSTNAME", "a"},
                                   {"CUDA_VISIBLE_DEVICES", "0"},
@@ -66,9 +68,10 @@ TEST(CarriedNames, WhatProgramsNeedAndNothingOfOneMachine) {
                                   {"DTRAIN", "no family either"},
                                   {"MINE", "1"},
                                   {"SSH_AUTH_SOCK", "/tmp/a"}};
-    EXPECT_THAT(carried_names(environment, {{"MINE", "1"}}),
-                ElementsAre("CUDA_LAUNCH_BLOCKING", "FLAGS_check_nan_inf", "MINE", "NCCL_DEBUG", "PATH",
-                            "PYTHONPATH", "PYTHONUNBUFFERED", "VIRTUAL_ENV"));
+    EXPECT_THAT(
+        carried_names(environment, {{"MINE", "1"}}),
+        ElementsAre("CUDA_LAUNCH_BLOCKING", "DNNL_MAX_CPU_ISA", "FLAGS_check_nan_inf", "MINE", "NCCL_DEBUG",
+                    "ONEDNN_MAX_CPU_ISA", "PATH", "PYTHONPATH", "PYTHONUNBUFFERED", "VIRTUAL_ENV"));
 }
 
 }  // namespace
