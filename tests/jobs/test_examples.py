@@ -61,7 +61,6 @@ def test_layers_learn_on_any_number_of_ranks_what_one_learns(name, lines, alike,
     assert alone.returncode == 0, alone.stderr
     expected = {(epoch, batch): (float(loss), float(acc)) for epoch, batch, loss, acc in LINE.findall(alone.stdout)}
     assert len(expected) == lines and float(alone.stdout.split("test acc is: ")[1]) > .94, alone.stdout
-    compared = list(expected)[:alike]
 
     assert run([layer_programs[f"{name}_ranks"], digits], tmp_path).stdout == alone.stdout
     for ranks in (2, 4):
@@ -71,7 +70,7 @@ def test_layers_learn_on_any_number_of_ranks_what_one_learns(name, lines, alike,
             found.setdefault((epoch, batch), []).append([float(each) for each in metrics])
         assert found.keys() == expected.keys(), several.stdout + several.stderr
         assert {len(parts) for parts in found.values()} == {ranks}
-        for step in compared:
+        for step in list(expected)[:alike]:
             for mean, whole in zip((sum(each) / ranks for each in zip(*found[step])), expected[step]):
                 assert mean == pytest.approx(whole, rel=1e-3, abs=1e-4), (step, ranks)
         learnt = re.findall(r"^test acc is: (\S+)$", several.stdout, re.M)

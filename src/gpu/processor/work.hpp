@@ -29,8 +29,7 @@ struct StreamWork {
     /// not get that far.
     bool advance(std::size_t end) {
         while (done < end && !waiting.empty()) {
-            if (is_inside_) return false;
-            if (!advance_first()) return false;
+            if (is_inside_ || !advance_first()) return false;
             waiting.pop_front();
             ++done;
         }
