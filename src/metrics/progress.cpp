@@ -33,10 +33,11 @@ std::string clock_text(std::chrono::seconds time) {
 }  // namespace
 
 std::string progress_text(const Progress& progress, std::size_t width) {
+    const auto left = progress.left ? fmt::format("  {} left", clock_text(*progress.left)) : std::string();
     const auto loss = progress.loss ? fmt::format("  loss {:.4f}", *progress.loss) : std::string();
-    return cut_to(fmt::format("epoch {}/{} {} {}/{}  {:.0f} samples/s{}  {} left", progress.epoch,
-                              progress.epochs, bar(progress.step, progress.steps), progress.step,
-                              progress.steps, progress.samples_per_second, loss, clock_text(progress.left)),
+    return cut_to(fmt::format("epoch {}/{} {} {}/{}  {:.0f} samples/s{}{}", progress.epoch, progress.epochs,
+                              bar(progress.step, progress.steps), progress.step, progress.steps,
+                              progress.samples_per_second, loss, left),
                   width);
 }
 
@@ -52,9 +53,9 @@ void show(const Progress& progress, StatusLine& line, const std::function<void(c
         print(progress_text(progress, std::string::npos) + "\n");
 }
 
-std::chrono::seconds time_left(std::chrono::duration<double> since_begin, std::int64_t done,
-                               std::int64_t left) {
-    if (done <= 0) return 0s;
+std::optional<std::chrono::seconds> time_left(std::chrono::duration<double> since_begin, std::int64_t done,
+                                              std::int64_t left) {
+    if (done < 2) return std::nullopt;
     const auto seconds = since_begin.count() * static_cast<double>(left) / static_cast<double>(done);
     constexpr double max = 1e15;
     return std::chrono::seconds(std::llround(std::min(seconds, max)));

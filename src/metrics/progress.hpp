@@ -21,7 +21,7 @@ struct Progress {
     std::int64_t steps = 1;
     double samples_per_second = 0;
     std::optional<double> loss = {};
-    std::chrono::seconds left{0};  ///< time until the end of the last epoch
+    std::optional<std::chrono::seconds> left = {};  ///< time until the end of the last epoch
 };
 
 /// "epoch 1/2 [==>       ] 43/157  12345 samples/s  loss 0.5123  0:12 left", at most `width` columns. Pure.
@@ -33,9 +33,10 @@ std::chrono::milliseconds stands_for(const StatusLine& line);
 /// Shows the progress in the status line, or passes it to `print` as a line if there is no terminal.
 void show(const Progress& progress, StatusLine& line, const std::function<void(const std::string&)>& print);
 
-/// The remaining time of a job, if it continues at the speed since `begin`.
+/// The remaining time of a job, if it continues at the speed since `begin`. Nothing before the second step:
+/// the first one also does what is only done once, and often takes a hundred times as long.
 /// @param done steps since then
-std::chrono::seconds time_left(std::chrono::duration<double> since_begin, std::int64_t done,
-                               std::int64_t left);
+std::optional<std::chrono::seconds> time_left(std::chrono::duration<double> since_begin, std::int64_t done,
+                                              std::int64_t left);
 
 }  // namespace dtrain::metrics

@@ -126,7 +126,7 @@ def job(tmp_path):
             os.kill(pid, 9)
 
 
-def run(argv, cwd, timeout=120, **changes):
+def run(argv, cwd, timeout=300, **changes):
     """Runs a command to its end; output as text. None as a variable's value unsets it."""
     environment = clean_environment(OMP_NUM_THREADS=1)
     del environment["OMPI_MCA_mpi_yield_when_idle"]
@@ -139,7 +139,7 @@ def run(argv, cwd, timeout=120, **changes):
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
 
 
-def mpirun(ranks, argv, cwd, timeout=120, **changes):
+def mpirun(ranks, argv, cwd, timeout=300, **changes):
     """The command on that many ranks, also with fewer cores than ranks. Without the PCI bus, which mpirun reads for 15 ms in a virtual machine."""
     return run(command_of_programs((ranks, *argv)), cwd, timeout, **{"HWLOC_COMPONENTS": "-pci,-linuxio"} | changes)
 

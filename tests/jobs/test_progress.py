@@ -18,7 +18,7 @@ from test_clicks import clicks  # noqa: F401: a fixture
 from test_servers import write_job
 
 WORKER = BUILD / "src" / "bin" / "dtrain-worker"
-LINE = re.compile(r"epoch (\d+)/\d+ \[(=*)>? *\] (\d+)/(\d+)  \d+ samples/s  loss \d+\.\d{4}  \d+:\d\d left *")
+LINE = re.compile(r"epoch (\d+)/\d+ \[(=*)>? *\] (\d+)/(\d+)  \d+ samples/s  loss \d+\.\d{4}(  (\d+:)?\d+:\d\d left)? *")
 TIMES = re.compile(r" +\d+ +\d+\.\d\d$", re.MULTILINE)
 SLOWEST = re.compile(r"^ +rank \d+ on \S+ was the slowest: .*\n", re.MULTILINE)  # of an epoch, if the machine is busy
 

@@ -26,6 +26,8 @@ TEST(Progress, IsALine) {
     progress.loss.reset();
     progress.left = 26h + 3min + 4s;
     EXPECT_EQ(progress_text(progress, 200), "epoch 1/2 [==>       ] 43/157  12345 samples/s  26:03:04 left");
+    progress.left.reset();
+    EXPECT_EQ(progress_text(progress, 200), "epoch 1/2 [==>       ] 43/157  12345 samples/s");
 }
 
 TEST(Progress, TheBarIsFullAtTheEnd) {
@@ -42,8 +44,10 @@ TEST(Progress, TheBarIsFullAtTheEnd) {
 TEST(Progress, TheTimeLeftIsThatOfTheStepsSoFar) {
     EXPECT_EQ(time_left(10s, 5, 20), 40s);
     EXPECT_EQ(time_left(10s, 3, 0), 0s);
-    EXPECT_EQ(time_left(10s, 0, 20), 0s);
-    EXPECT_GT(time_left(1s, 1, INT64_MAX), 24h * 365);
+    EXPECT_EQ(time_left(10s, 0, 20), std::nullopt);
+    EXPECT_EQ(time_left(10s, 1, 20), std::nullopt);
+    EXPECT_EQ(time_left(10s, 2, 20), 100s);
+    EXPECT_GT(time_left(1s, 2, INT64_MAX), 24h * 365);
 }
 
 }  // namespace

@@ -18,11 +18,11 @@ TEST(Progress, IsALineAMinuteWhereNoTerminalIs) {
     ProgressLine line(console, true, begin);
     EXPECT_FALSE(line.is_due(begin + 59s));
     EXPECT_TRUE(line.is_due(begin + 60s));
-    line.show({.step = 1, .steps = 2, .loss = 1}, begin + 61s);
+    line.show({.step = 1, .steps = 2, .loss = 1, .left = 61s}, begin + 61s);
     EXPECT_FALSE(line.is_due(begin + 120s));
     EXPECT_TRUE(line.is_due(begin + 121s));
     EXPECT_EQ(testing::internal::GetCapturedStdout(),
-              "epoch 1/1 [=====>    ] 1/2  0 samples/s  loss 1.0000  0:00 left\n");
+              "epoch 1/1 [=====>    ] 1/2  0 samples/s  loss 1.0000  1:01 left\n");
 }
 
 TEST(Progress, IsNeverDueWhereNobodyTalksOrWantsIt) {
