@@ -34,7 +34,7 @@ std::chrono::milliseconds stands_for(const StatusLine& line);
 void show(const Progress& progress, StatusLine& line, const std::function<void(const std::string&)>& print);
 
 /// The remaining time of a job, if it continues at the speed since `begin`. Nothing before the second step:
-/// the first one also does what is only done once, and often takes a hundred times as long.
+/// the first one also does what is only done once.
 /// @param done steps since then
 std::optional<std::chrono::seconds> time_left(std::chrono::duration<double> since_begin, std::int64_t done,
                                               std::int64_t left);

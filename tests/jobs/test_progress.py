@@ -100,6 +100,7 @@ def test_a_line_changes_on_a_terminal_and_leaves_nothing(native, tmp_path, job, 
     assert f"/{epochs} [" in shown[0][0]
     steps = [(int(line[1]), int(line[3])) for line in shown]
     assert steps == sorted(set(steps))
+    assert all(" left" in line[0] for line, step in zip(shown, steps) if step != (1, 1)), text
     assert all(int(line[4]) == 20_000 // batch for line in shown)
     begin = time.monotonic()
     quiet = run(argv, tmp_path) if start == "alone" else mpirun({"mpirun": 2, "servers": 3}[start], [native, job], tmp_path)
